@@ -177,18 +177,25 @@ class UnknownNameError(InputError):
     Parameters
     ----------
     known : all names.
+    more : a further sentence of advice.
     listed : those that the message lists, if not all; the others are told if they are near.
     """
 
     def __init__(
-        self, what: str, name: str, known: Iterable[str], listed: Iterable[str] = ()
+        self,
+        what: str,
+        name: str,
+        known: Iterable[str],
+        more: str = "",
+        *,
+        listed: Iterable[str] = (),
     ) -> None:
         names, written = list(known), str(name)  # a place in a list is a common mistake
         near = [n for n in names if n.lower() == written.lower()]
         near = near or difflib.get_close_matches(written, names, n=3, cutoff=0.6)
-        advice = None
+        advice = more or None
         if near:
-            advice = f"Did you mean {' or '.join(repr(n) for n in near)}?"
+            advice = f"Did you mean {' or '.join(repr(n) for n in near)}? {more}".rstrip()
         own = list(listed) or names
         told = ", ".join(own)
         if len(own) > LISTED:

@@ -252,7 +252,7 @@ def test_a_folder_that_is_not_there_is_named(driven, tmp_path):
 def test_a_run_without_a_stored_model_asks_for_its_system(driven, tmp_path):
     driven.save(tmp_path / "driven")
     for call in (zw.verify, zw.resume):
-        with pytest.raises(zw.InputError, match="no model stored with it"):
+        with pytest.raises(zw.InputError, match="has no model file stored with it, so the system"):
             call(tmp_path / "driven")
         with pytest.raises(zw.ZwangError, match="nowhere"):
             call(tmp_path / "nowhere")
@@ -260,3 +260,5 @@ def test_a_run_without_a_stored_model_asks_for_its_system(driven, tmp_path):
         *driven.system.coordinates,
         *driven.system.velocities,
     }
+    with pytest.raises(zw.InputError, match=r"Joint angles.*need it.*zw.load\(path, system\)"):
+        zw.load(tmp_path / "driven")["pin.angle"]

@@ -212,7 +212,7 @@ def test_a_run_without_its_system_has_its_forces(tmp_path):
     assert bare.channels["hinge1.force"].unit == "N"
     without = library.door().simulate(until=0.2, save=0.05, store=tmp_path / "other")
     assert without.force_record is None
-    with pytest.raises(zw.StoreError, match="was loaded without it"):
+    with pytest.raises(zw.StoreError, match="was loaded without the system"):
         zw.load(tmp_path / "other").multipliers("hinge1")
 
 

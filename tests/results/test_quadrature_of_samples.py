@@ -34,6 +34,16 @@ def test_even_times_between_events():
     assert np.abs(found - exact).max() < 1e-10
 
 
+def test_a_time_out_of_step():
+    """As that of an event among saved times: windows with it have weights of their own."""
+    even = np.arange(0.3, 2.0, 0.01)
+    t = np.sort(np.append(even, 1.1234))
+    f, exact = sampled(t)
+    found = integral_of_samples(t, f, ERROR, 0.0)
+    assert found is not None
+    assert np.abs(found - exact).max() < 1e-10
+
+
 @pytest.mark.parametrize(
     "t",
     [

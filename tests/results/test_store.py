@@ -11,6 +11,7 @@ from pendulums import EVENTS, START, driven, pendulum
 import zwang as zw
 from zwang import DamageError, StoreError
 from zwang.results import store as storage
+from zwang.results.lock import WriteLock
 from zwang.results.store import Store, read_store
 from zwang.results.verify import Verdict
 
@@ -77,7 +78,7 @@ def test_without_its_system_a_run_has_states_and_names_alone(run, tmp_path):
     assert back["x_dot"].tobytes() == run["x_dot"].tobytes()
     with pytest.raises(
         StoreError,
-        match=r"have its system for 'groups'.*but was loaded without it.*zw.load\(path, system\)",
+        match=r"was loaded without the system that made it, and what is.*zw.load\(path, system\)",
     ):
         back.constraint_force("rod")
     with pytest.raises(
@@ -99,6 +100,48 @@ def test_a_path_in_use_is_refused(system, run, tmp_path):
         with pytest.raises(zw.InputError, match=r"must not exist yet.*but does"):
             run.save(path)
     assert (tmp_path / "thesis.txt").read_text() == "all of it"
+
+
+def begun(path, *, with_arrays):
+    """What a process leaves that is killed before the header of its store."""
+    record = path / RECORD
+    record.mkdir(parents=True)
+    (record / "lock").write_text("process 1 on a machine")
+    if with_arrays:
+        (record / "times.npy").write_bytes(b"part of it")
+        (record / "header.part").write_bytes(b"{")
+        (path / "zarr.json").write_text("{}")
+        (path / "q" / "c").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("with_arrays", [False, True])
+def test_a_store_killed_before_its_header_is_begun_anew(system, run, with_arrays, tmp_path):
+    begun(tmp_path / "run", with_arrays=with_arrays)
+    for call in (zw.load, zw.resume):
+        with pytest.raises(StoreError, match=r"no record of a run.*begins it anew"):
+            call(tmp_path / "run", system)
+    made = system.simulate(*START, until=1.0, store=tmp_path / "run")
+    assert len(zw.load(tmp_path / "run", system)) == len(made)
+    assert zw.verify(tmp_path / "run", system)
+
+
+def test_a_store_that_is_begun_by_another_process_is_left_to_it(system, tmp_path):
+    begun(tmp_path / "run", with_arrays=True)
+    with (
+        WriteLock(tmp_path / "run", tmp_path / "run" / RECORD),
+        pytest.raises(StoreError, match=r"one writer at a time.*is writing it"),
+    ):
+        system.simulate(*START, until=1.0, store=tmp_path / "run")
+    assert (tmp_path / "run" / RECORD / "times.npy").exists()
+
+
+@pytest.mark.parametrize("extra", ["thesis.txt", "time/record/commit-000000.json"])
+def test_more_than_a_begun_store_is_not_taken_over(system, extra, tmp_path):
+    begun(tmp_path / "run", with_arrays=True)
+    (tmp_path / "run" / extra).write_text("all of it")
+    with pytest.raises(zw.InputError, match=r"must not exist yet.*but does"):
+        system.simulate(*START, until=1.0, store=tmp_path / "run")
+    assert (tmp_path / "run" / extra).read_text() == "all of it"
 
 
 def test_what_is_no_run_is_told(tmp_path):

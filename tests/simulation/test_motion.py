@@ -5,6 +5,7 @@ import pytest
 from known_motions import parallelogram_angle, parallelogram_state, pendulum_angle
 
 import zwang as zw
+from zwang import library
 
 AMPLITUDE = np.pi / 2
 START = [1.0, 0.0]
@@ -80,6 +81,20 @@ def test_states_between_saved_ones_are_as_accurate_as_these(pendulum):
     assert several.q.shape == (3, 2)
     assert np.array_equal(several.q[0], several.q[2])
     assert np.array_equal(run.at(run.t[7]).q, run.q[7])
+
+
+def test_states_between_are_those_of_their_own_run_whichever_was_asked_before():
+    def runs():
+        m = library.double_wishbone()
+        return [m.simulate(until=0.2, coordinates=c, save=0.1) for c in ("joint", "absolute")]
+
+    alone = [runs()[k].at([0.03, 0.17]).q for k in (0, 1)]
+    together = runs()
+    in_turn = [run.at(t).q for t in (0.03, 0.17) for run in together]
+    assert not np.array_equal(*alone)
+    for k, run in enumerate(together):
+        np.testing.assert_array_equal(in_turn[k::2], alone[k])
+        np.testing.assert_array_equal(run.at([0.03, 0.17]).q, alone[k])
 
 
 def test_rod_force_is_the_centripetal_force_plus_weight(pendulum):

@@ -527,14 +527,16 @@ class ElementEquations(MechanismEquations):
             here = slice(starts[i], starts[i + 1])
             inertial[:, here] = np.einsum("tij,tj->ti", M, a[:, here])
             inertia[:, here] = M.diagonal(axis1=-2, axis2=-1)
-        free = free_acceleration(force, inertia)
+        pushed = np.abs(force)
         reaction, swept, moved = np.zeros_like(v), np.zeros_like(lam), np.zeros_like(lam)
-        summed = np.abs(rows.b)
+        summed, (i, j) = np.abs(rows.b), (rows.rows, rows.columns)
         for k, entries in enumerate(rows.entries):
-            i, j = rows.rows, rows.columns
             reaction[k] = np.bincount(j, entries * lam[k, i], v.shape[1])
+            pushed[k] += np.bincount(j, np.abs(entries * lam[k, i]), v.shape[1])
             swept[k] = np.bincount(i, entries * a[k, j], lam.shape[1])
             moved[k] = np.bincount(i, entries * v[k, j], lam.shape[1])
+        free = free_acceleration(pushed, inertia)
+        for k, entries in enumerate(rows.entries):
             most = np.abs(entries) * (np.abs(a[k, j]) + free[k, j])
             summed[k] += np.bincount(i, most, lam.shape[1])
         # Where nothing accelerates, both sides are rounding.

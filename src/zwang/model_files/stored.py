@@ -177,8 +177,7 @@ def _given_or_stored(path: str | PathLike[str], system: Any, call: str) -> Any:
         read_store(path)  # says where there is no run
         raise InputError(
             f"run '{path}'",
-            found="no model stored with it",
-            expected="a run of a model file, or the system that made it",
+            but="has no model file stored with it, so the system that made it is needed",
             advice=f"Give it: zw.{call}(path, system).",
         )
     return model

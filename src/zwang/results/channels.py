@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Channel", "ChannelTable", "channel_values", "channels_of"]
 
+#: What a run that was loaded without its system lacks.
+WITH_SYSTEM = (
+    "The run was loaded without the system that made it. Joint angles, motions of bodies, and "
+    "forces that were not kept need it: load the run as zw.load(path, system)."
+)
+
 
 @dataclass(frozen=True)
 class Channel:
@@ -82,7 +88,7 @@ class ChannelTable(Mapping[str, Channel]):
 
     def __getitem__(self, name: str) -> Channel:
         if name not in self._channels:
-            raise UnknownNameError("channel", name, self._channels)
+            raise _unknown(self._run, name, self._channels)
         return self._channels[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -180,7 +186,13 @@ def channel_values(run: Run, name: str) -> FloatArray:
         if part == "magnitude":
             return np.linalg.norm(values, axis=1)
         return values[:, PARTS.index(part)]
-    raise UnknownNameError("channel", name, known)
+    raise _unknown(run, name, known)
+
+
+def _unknown(run: Run, name: str, known: Mapping[str, Channel]) -> UnknownNameError:
+    """Of a run without its system, the advice is how to have the rest."""
+    absent = isinstance(run.system, AbsentSystem)
+    return UnknownNameError("channel", name, known, WITH_SYSTEM if absent else "")
 
 
 # --- values at the saved states -------------------------------------------------------------------

@@ -79,6 +79,11 @@ class WriteLock:
             os.ftruncate(file, 0)
             os.write(file, f"process {os.getpid()} on {platform.node()}".encode())
 
+    @property
+    def held(self) -> bool:
+        """Whether it is; not where nothing can be locked."""
+        return self._file is not None
+
     def release(self) -> None:
         """Let others write it."""
         if self._file is not None:

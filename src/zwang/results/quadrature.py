@@ -93,7 +93,9 @@ def integral_of_samples(
     steps = np.diff(t)
     if len(t) < 2 * NEIGHBORS or not np.all(steps > 0.0):
         return None
-    high, low = _from_each_to_next(t, f, NEIGHBORS), _from_each_to_next(t, f, FEWER)
+    mean = float(np.median(steps))  # next to events they are shorter
+    uneven = np.flatnonzero(np.abs(steps - mean) > EVEN * mean)
+    high, low = (_from_each_to_next(t, f, n, mean, uneven) for n in (NEIGHBORS, FEWER))
     if high is None or low is None:
         return None
     most = np.maximum(np.abs(f).max(axis=1, keepdims=True), size)
@@ -106,15 +108,20 @@ def integral_of_samples(
     return np.concatenate([np.zeros((len(f), 1)), np.cumsum(high, axis=1)], axis=1)
 
 
-def _from_each_to_next(t: FloatArray, f: FloatArray, neighbors: int) -> FloatArray | None:
-    """Integrals from each time to the next of polynomials through so many neighbors, (k, n − 1)."""
+def _from_each_to_next(
+    t: FloatArray, f: FloatArray, neighbors: int, mean: float, uneven: np.ndarray
+) -> FloatArray | None:
+    """Integrals from each time to the next of polynomials through so many neighbors, (k, n − 1).
+
+    Parameters
+    ----------
+    mean, uneven : distance of most times, and the intervals that are of another length.
+    """
     n, half = len(t), neighbors // 2 - 1
-    steps = np.diff(t)
-    mean = np.median(steps)  # next to events they are shorter
-    like = np.abs(steps - mean) <= EVEN * mean
-    even = np.all(np.lib.stride_tricks.sliding_window_view(like, neighbors - 1), axis=1)
     first = np.clip(np.arange(n - 1) - half, 0, n - neighbors)  # of the window of each interval
-    odd = np.flatnonzero(~even[first])
+    within = np.searchsorted(uneven, np.stack([first, first + neighbors - 1]))
+    own = within[1] > within[0]  # windows that need weights of their own
+    odd = np.flatnonzero(own)
     if len(odd) > UNEVEN:
         return None
     weights = mean * _even_weights(neighbors)
@@ -123,11 +130,13 @@ def _from_each_to_next(t: FloatArray, f: FloatArray, neighbors: int) -> FloatArr
     inner = slice(half, n - neighbors + half + 1)
     found[:, inner] = windows @ weights[half]
     for i in (*range(half), *range(inner.stop, n - 1)):
-        found[:, i] = windows[:, first[i]] @ weights[i - first[i]]
+        if not own[i]:
+            found[:, i] = windows[:, first[i]] @ weights[i - first[i]]
     if len(odd):
         at = first[odd, None] + np.arange(neighbors)
-        own = _weights(t[at], t[odd], t[odd + 1])
-        found[:, odd] = np.einsum("knj,nj->kn", windows[:, first[odd]], own)
+        found[:, odd] = np.einsum(
+            "knj,nj->kn", windows[:, first[odd]], _weights(t[at], t[odd], t[odd + 1])
+        )
     return found
 
 
@@ -142,15 +151,14 @@ def _weights(nodes: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
     """Weights at nodes (n, m) of the integrals from a to b of polynomials through them."""
     middle, half = 0.5 * (nodes[:, 0] + nodes[:, -1]), 0.5 * (nodes[:, -1] - nodes[:, 0])
     count = nodes.shape[1]
-    P = np.polynomial.legendre.legvander((nodes - middle[:, None]) / half[:, None], count - 1)
-    ends = [
-        np.polynomial.legendre.legvander((x - middle) / half, count) for x in (a, b)
-    ]  # ∫ Pₖ = (Pₖ₊₁ − Pₖ₋₁)/(2k + 1)
+    places = np.concatenate([nodes, a[:, None], b[:, None]], axis=1)
+    P = np.polynomial.legendre.legvander((places - middle[:, None]) / half[:, None], count)
     moments = np.empty((len(nodes), count))
-    change = ends[1] - ends[0]
+    change = P[:, -1] - P[:, -2]  # ∫ Pₖ = (Pₖ₊₁ − Pₖ₋₁)/(2k + 1)
     moments[:, 0] = change[:, 1]
     moments[:, 1:] = (change[:, 2:] - change[:, :-2]) / (2 * np.arange(1, count) + 1)
-    found = np.linalg.solve(np.swapaxes(P, 1, 2), moments[:, :, None])[..., 0]
+    inner = np.swapaxes(P[:, :count, :count], 1, 2)
+    found = np.linalg.solve(inner, moments[:, :, None])[..., 0]
     return half[:, None] * found
 
 

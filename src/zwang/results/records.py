@@ -237,8 +237,8 @@ class AbsentSystem:
             raise AttributeError(name)
         raise StoreError(
             f"run {str(self.path)!r}",
-            must=f"have its system for {name!r}",
-            but="was loaded without it",
+            but="was loaded without the system that made it, and what is asked for follows from "
+            "the equations of that",
             advice="Load it as zw.load(path, system).",
         )
 

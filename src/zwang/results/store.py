@@ -39,6 +39,7 @@ import numpy as np
 
 from zwang.arguments.values import path_of
 from zwang.errors import DamageError, InputError, StoreError
+from zwang.results.abandoned import HEADER, clear, is_abandoned
 from zwang.results.lock import LOCK, WriteLock
 from zwang.results.stored_arrays import array_names, create_group, label_names
 from zwang.terms import FloatArray
@@ -165,22 +166,14 @@ class Store:
         """A new store; the header describes the run and names coordinates and velocities.
 
         Files that go along with the run are there from the beginning: a run that is killed has
-        them too.
+        them too. A store whose process was killed before that is begun anew.
         """
         path = _path(path)
-        record = path / _RECORD
-        with _writing(path):
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
-                raise _taken(path)
-            try:
-                record.mkdir(parents=True)  # whoever makes it has the path for itself
-            except FileExistsError:
-                raise _taken(path) from None
+        record, lock = path / _RECORD, _claimed(path)
         header = {"format": FORMAT, **header}
         header["companions"] = {k: digest(content) for k, content in (companions or {}).items()}
         if times is not None:
             header["times"] = digest(times)
-        lock = WriteLock(path, record)
         with _writing(path), _released_on_failure(lock):
             group = create_group(path, header, _attributes(header))
             labels = tuple(label_names(header))
@@ -194,7 +187,7 @@ class Store:
             for name, companion in (companions or {}).items():
                 _write(record / name, companion)
             content = _to_bytes(header)
-            _write(record / "header.json", content)
+            _write(record / HEADER, content)
         store = cls(path, group, 0, 0, digest(content))
         store._lock = lock
         return store
@@ -289,6 +282,26 @@ def _released_on_failure(lock: WriteLock) -> Iterator[None]:
     except BaseException:
         lock.release()
         raise
+
+
+def _claimed(path: Path) -> WriteLock:
+    """A folder for a new store, empty but for its lock, which is held."""
+    record = path / _RECORD
+    with _writing(path):
+        new = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+        try:
+            if new:
+                record.mkdir(parents=True)  # whoever makes it has the path for itself
+            elif not path.is_dir() or not is_abandoned(path, record):
+                raise _taken(path)
+        except FileExistsError:
+            raise _taken(path) from None
+    lock = WriteLock(path, record, "Or choose another path.")
+    with _writing(path), _released_on_failure(lock):
+        # What is new may have been taken over by another process before it was locked here.
+        if not clear(path, record, lock) and (not new or (record / HEADER).exists()):
+            raise _taken(path)
+    return lock
 
 
 def lock_store(path: str | os.PathLike[str]) -> WriteLock:
@@ -611,17 +624,32 @@ def companion(path: str | os.PathLike[str], name: str) -> Path:
     return Path(path) / _RECORD / name
 
 
+#: Of a store that has its lock and no header.
+_BEGUN = (
+    "It was begun, and nothing was saved: the process was killed before that, or is about to. "
+    "Nothing can be continued; simulate(…, store=…) with this path begins it anew."
+)
+
+
+def _is_begun(path: Path) -> bool:
+    try:
+        return is_abandoned(path, path / _RECORD)
+    except OSError:
+        return False
+
+
 def read_store(path: str | os.PathLike[str]) -> Stored:
     """Open a stored run and check its hashes; what follows the first damage is omitted."""
     path = _path(path)
     record = path / _RECORD
     try:
-        content = (record / "header.json").read_bytes()
+        content = (record / HEADER).read_bytes()
     except OSError as error:
         raise StoreError(
             f"store {str(path)!r}",
             must="be a folder written by run.save or simulate(…, store=…)",
             but=f"has no record of a run ({error.strerror})",
+            advice=_BEGUN if _is_begun(path) else None,
         ) from error
     try:
         header = json.loads(content)

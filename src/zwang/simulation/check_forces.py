@@ -11,18 +11,21 @@ reaction is determinate where no multipliers in N(Aᵀ) make a force of its rows
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.linalg.residual_rounding import free_acceleration, rounding_of_rows
+from zwang.caching import PassedOn
+from zwang.linalg.residual_rounding import ROUNDINGS, free_acceleration, rounding_of_rows
 from zwang.results.force_record import ForceRecord
 from zwang.results.mechanism_run import joint_wrenches
 from zwang.results.verify import ForceCheck
 from zwang.simulation.full_terms import FullTerms, full_terms
-from zwang.terms import FloatArray
-from zwang.tracing.rhs_rounding import rhs_rounding
+from zwang.terms import EPSILON, FloatArray
+from zwang.tracing.rhs_rounding import rhs_rounding, summed_sizes, time_rounding
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
@@ -47,12 +50,25 @@ class _Largest:
     def __init__(self) -> None:
         self.values: dict[str, tuple[float, float]] = {}
 
-    def add(self, name: str, difference: Any, size: Any, t: float) -> None:
+    def add(
+        self,
+        name: str,
+        difference: Any,
+        size: Any,
+        t: float,
+        rounding: Callable[[], float] | None = None,
+    ) -> None:
         """A difference beside the size of what it is a difference of; one that is no number is
         as large as can be, and stays so.
+
+        Where all that is compared is next to nothing, as of a structure at rest, both sides may be
+        no more than `rounding` of larger numbers that cancelled; it is asked for then alone.
         """
         gap = float(np.abs(difference).max(initial=0.0)) if np.size(difference) else 0.0
-        value = gap / (LIMIT * float(size) + np.finfo(float).tiny)
+        limit = LIMIT * float(size) + np.finfo(float).tiny
+        if rounding is not None and np.isfinite(gap) and gap > limit:
+            gap = max(gap - rounding(), 0.0)
+        value = gap / limit
         value = value if np.isfinite(value) else np.inf
         if value > self.values.get(name, (-1.0, 0.0))[0]:
             self.values[name] = value, t
@@ -119,14 +135,14 @@ def _equations(
         law = 0.0 if f.law is None else f.law(lam)[0]
         inertial, of_rows = f.M @ a, f.A.T @ lam + law
         size = sum(np.abs(x).max(initial=0.0) for x in (inertial, f.Q, force))
-        largest.add("equations of motion", inertial - f.Q - of_rows, size, t)
+        in_force = partial(_summed, equations, (q, v, t), p, "force")
+        largest.add("equations of motion", inertial - f.Q - of_rows, size, t, in_force)
         if lam.size:
             both = np.abs(f.b).max(initial=0.0) + abs(f.A).max() * np.abs(a).max()
-            rounding = _rounding(equations, f, (q, v, t), p, a)
-            gap = np.maximum(np.abs(f.A @ a - f.b) - rounding, 0.0)
-            largest.add("constraint equations", gap, both, t)
+            in_rows = partial(_rounding, equations, f, (q, v, t), p, (a, lam))
+            largest.add("constraint equations", f.A @ a - f.b, both, t, in_rows)
         stated = _force_without_reaction(equations, q, v, t, p)
-        largest.add("multipliers", of_rows + stated - force, size, t)
+        largest.add("multipliers", of_rows + stated - force, size, t, in_force)
         if lam.size and f.A.shape[0] * f.A.shape[1] <= LARGE and not equations.rows_independent:
             A = f.A if isinstance(f.A, np.ndarray) else f.A.toarray()
             dependencies = _dependencies(A)
@@ -149,16 +165,54 @@ def _rounding(
     f: FullTerms,
     state: tuple[FloatArray, FloatArray, float],
     p: FloatArray,
-    a: FloatArray,
-) -> FloatArray:
-    """What rounding may leave of A a − b, see `rounding_of_rows`."""
+    kept: tuple[FloatArray, FloatArray],
+) -> float:
+    """What rounding may leave of A a − b, see `rounding_of_rows`; `kept` are a and λ.
+
+    a is what is left of the forces that act and of those of all rows, which may cancel: a light arm
+    that carries a heavy load has far larger ones than its own weight.
+    """
+    (q, v, t), (a, lam) = state, kept
+    inertia, sizes = f.M.diagonal(), abs(f.A)
+
+    def right_sides(w: FloatArray, at: float) -> FloatArray:
+        return full_terms(equations, np.concatenate([q, w]), at, p).b
+
+    in_b = rhs_rounding(lambda w: right_sides(w, t), inertia, v, f.b)
+    in_b += time_rounding(lambda at: right_sides(v, at), t, f.b)
+    forces = np.abs(f.Q) + sizes.T @ np.abs(lam)
+    summed = np.abs(f.b) + sizes @ (np.abs(a) + free_acceleration(forces, inertia))
+    return float(rounding_of_rows(summed, len(v), in_b)[0])
+
+
+class _SummedSizes(PassedOn):
+    """Sizes of what is summed in the forces that act, and in the potential energy."""
+
+    def __init__(self, equations: Equations) -> None:
+        import casadi as ca
+
+        m = equations.model
+        s, potential = m.state, ca.SX(0) if m.V is None else m.V
+        inputs = [s.q, s.v, s.t, s.p]
+        sums = [ca.densify(summed_sizes(ca.densify(x), inputs)) for x in (m.Q, potential)]
+        self.functions = {
+            name: ca.Function(name, inputs, [x])
+            for name, x in zip(("force", "energy"), sums, strict=True)
+        }
+
+
+def _summed(
+    equations: Equations, state: tuple[FloatArray, FloatArray, float], p: FloatArray, name: str
+) -> float:
+    """What rounding may leave of forces that cancel, springs against each other for one, or of
+    potential energies; 0 where functions are called, in which nothing can be followed.
+    """
+    if equations.opaque:
+        return 0.0
     q, v, t = state
-    inertia = f.M.diagonal()
-    in_b = rhs_rounding(
-        lambda w: full_terms(equations, np.concatenate([q, w]), t, p).b, inertia, v, f.b
-    )
-    summed = np.abs(f.b) + abs(f.A) @ (np.abs(a) + free_acceleration(f.Q, inertia))
-    return rounding_of_rows(summed, len(v), in_b)
+    sizes = equations.cache.once(_SummedSizes, lambda: _SummedSizes(equations))
+    largest = float(np.max(np.array(sizes.functions[name](q, v, t, p)), initial=0.0))
+    return ROUNDINGS * math.sqrt(len(v)) * EPSILON * largest
 
 
 def _dependencies(A: FloatArray) -> FloatArray | None:
@@ -212,6 +266,8 @@ def _energies(
 ) -> None:
     """Energies of the states."""
     states = run.q[rows], run.v[rows], run.t[rows]
+    equations = segment.system.equations
+    p = equations.parameter_vector(segment.parameters)
     T, V = segment.system.energy(*states, parameters=segment.parameters)
     for name, wanted in (("kinetic_energy", T), ("potential_energy", V)):
         if name in record and wanted is not None:
@@ -219,4 +275,6 @@ def _energies(
             if gap.size:
                 i = int(np.argmax(gap))
                 size = np.abs(wanted).max() + np.abs(T).max()
-                largest.add("energies", gap[i], size, float(run.t[rows[i]]))
+                at = run.q[rows[i]], run.v[rows[i]], float(run.t[rows[i]])
+                in_sum = partial(_summed, equations, at, p, "energy")
+                largest.add("energies", gap[i], size, at[2], in_sum)

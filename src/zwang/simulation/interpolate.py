@@ -17,7 +17,7 @@ from zwang.results.segments import Segment
 from zwang.results.status import status_of
 from zwang.simulation.all_rows import on_all_rows
 from zwang.simulation.program_check import Disagreement, look, motion_of
-from zwang.simulation.select_program import ProgramStart, select_program
+from zwang.simulation.select_program import LatestProgram, ProgramStart, select_program
 from zwang.terms import FloatArray
 
 __all__ = ["disagreements", "propagate", "states_between"]
@@ -29,6 +29,13 @@ MANY = 12
 LOOKED_AT = 8
 #: What saved states may then differ by, in tolerances of the run.
 SAME = 0.1
+
+
+class ProgramBetween(LatestProgram):
+    """That of the segment in which states between saved ones were asked for last.
+
+    Not the one that runs begin with: the next run is to find that.
+    """
 
 
 def disagreements(run: Run, count: int) -> list[str]:
@@ -75,7 +82,8 @@ def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
         first = np.concatenate([run.q[segment.first], run.v[segment.first]])
     equations = segment.system.equations
     p = equations.parameter_vector(segment.parameters)
-    return select_program(equations, ProgramStart(first, begun, p), settings)
+    start = ProgramStart(first, begun, p)
+    return ProgramBetween.of(equations).select(equations, start, settings)
 
 
 def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -98,10 +106,13 @@ def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]
     if not left.any():
         return q, v
     others = np.flatnonzero(left)
-    for start, k in np.unique(np.column_stack([index, segments])[others], axis=0):
-        wanted = others[(index[others] == start) & (segments[others] == k)]
+    count = len(run.segments) + 1  # with the times before the first
+    stretches = index * count + segments
+    for stretch in np.unique(stretches[others]).tolist():
+        wanted = others[stretches[others] == stretch]
         unique, back = np.unique(times[wanted], return_inverse=True)
-        states = _from_known(run, int(start), int(k), unique)[back]
+        start, k = int(index[wanted[0]]), int(segments[wanted[0]])
+        states = _from_known(run, start, k, unique)[back]
         q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
     return q, v
 

@@ -24,7 +24,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["rhs_rounding", "summed_sizes"]
+__all__ = ["rhs_rounding", "summed_sizes", "time_rounding"]
 
 #: Share of the velocities by which they are shifted; b is smooth over it.
 SHIFT = 2.0**-10
@@ -55,6 +55,19 @@ def rhs_rounding(
     ways = np.random.default_rng(0).standard_normal((2, v.shape[-1]))
     changes = [np.abs(right_sides(v + size * way) - b) for way in ways]
     return ROUNDINGS / SHIFT * np.maximum(*changes)
+
+
+def time_rounding(
+    right_sides: Callable[[float], FloatArray], t: float, b: FloatArray
+) -> FloatArray:
+    """The same for what is summed in the course of drivers over time: where one comes to rest, the
+    terms of its acceleration cancel.
+
+    Parameters
+    ----------
+    right_sides : b at the same place and velocities at other times.
+    """
+    return ROUNDINGS / SHIFT * np.abs(right_sides(t * (1.0 + SHIFT)) - b)
 
 
 def summed_sizes(expression: casadi.SX, inputs: Sequence[casadi.SX]) -> casadi.SX:

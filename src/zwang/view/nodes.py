@@ -177,8 +177,8 @@ def set_stage(page: Any, root: str, scene: Scene) -> None:
         plane=PLANES[axis],
         cell_size=reach / 60.0,
         section_size=reach / 12.0,
-        cell_color=(228, 232, 236),
-        section_color=(205, 211, 217),
+        cell_color=(190, 196, 202),  # seen on white and on black, and loud on neither
+        section_color=(160, 167, 174),
         position=middle,
     )
 

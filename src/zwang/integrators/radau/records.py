@@ -36,7 +36,8 @@ class NewtonRoom(NamedTuple):
 
     Attributes
     ----------
-    real, complex_, exchanged : factors of γ/h − J and (α + iβ)/h − J, and their row exchanges.
+    real, complex_, exchanged : factors of γ/h − J (n, n) and of (α + iβ)/h − J, real and imaginary
+        parts (2, n, n), and their row exchanges.
     trial : the state of a stage (n, 1), at the time `moment` (1, 1).
     F : derivatives at the stages (3, n, 1).
     W : stages in the eigenvectors of A⁻¹ (3, n).
@@ -45,7 +46,7 @@ class NewtonRoom(NamedTuple):
     """
 
     real: FloatArray
-    complex_: NDArray[np.complex128]
+    complex_: FloatArray
     exchanged: IntArray
     trial: FloatArray
     moment: FloatArray

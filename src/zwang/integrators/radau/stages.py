@@ -10,7 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.codegen.jit import inlined, loop
-from zwang.integrators.lu import factorise, substitute
+from zwang.integrators.lu import (
+    factorise,
+    factorise_complex,
+    substitute,
+    substitute_complex,
+)
 from zwang.integrators.projection import evaluate
 from zwang.integrators.radau.records import NewtonRoom
 from zwang.integrators.records import LoopEquations
@@ -87,11 +92,13 @@ def factorise_both(J, h, room: NewtonRoom):
     for i in range(n):
         for j in range(n):
             entry = -J[j * n + i, 0]
-            real[i, j], complex_[i, j] = entry, entry
+            real[i, j], complex_[0, i, j], complex_[1, i, j] = entry, entry, 0.0
         real[i, i] += GAMMA / h
-        complex_[i, i] += ALPHA_BETA / h
+        shift = ALPHA_BETA / h
+        complex_[0, i, i] += shift.real
+        complex_[1, i, i] += shift.imag
     factorise(real, room.exchanged[0])
-    factorise(complex_, room.exchanged[1])
+    factorise_complex(complex_, room.exchanged[1])
 
 
 @inlined
@@ -132,7 +139,7 @@ def newton_change(h, room: NewtonRoom):
             T_INVERSE[2, 0] * f0 + T_INVERSE[2, 1] * f1 + T_INVERSE[2, 2] * f2,
         ) - ALPHA_BETA / h * complex(W[1, i], W[2, i])
     substitute(room.real, room.exchanged[0], x)
-    substitute(room.complex_, room.exchanged[1], z)
+    substitute_complex(room.complex_, room.exchanged[1], z)
     change = 0.0
     for i in range(n):
         change += (x[i] ** 2 + z[i].real ** 2 + z[i].imag ** 2) / size[i] ** 2
