@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang import library
+from zwang.results.channel_catalog import PARTS
 from zwang.results.resample import at_times
 from zwang.view.channels import series_of
 
@@ -262,3 +264,16 @@ def test_a_run_without_a_stored_model_asks_for_its_system(driven, tmp_path):
     }
     with pytest.raises(zw.InputError, match=r"Joint angles.*need it.*zw.load\(path, system\)"):
         zw.load(tmp_path / "driven")["pin.angle"]
+
+
+def test_components_of_indeterminate_reactions_are_judged_one_by_one():
+    """A four-bar in the x-z plane: forces in the plane are determinate, those across are not."""
+    run = library.four_bar(planar=False).simulate(until=0.5, save=0.1)
+    known = {part: run.channels.determinate(f"A.force.{part}") for part in PARTS}
+    assert known == {"x": True, "y": False, "z": True, "magnitude": False}
+    assert not run.channels.determinate("A.force")
+    assert run.channels.determinate("A.moment.y")  # none, about the axis of the hinge
+    assert not run.channels.determinate("A.moment.x")
+    assert series_of(run, "A.force.x").determinate
+    assert not series_of(run, "A.force.y").determinate
+    assert "(x and z determinate; else the value of least norm)" in str(run.channels)

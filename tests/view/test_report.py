@@ -14,6 +14,7 @@ import zwang as zw
 from zwang.view.chart import chart, ticks
 from zwang.view.points import named_points
 from zwang.view.report import report_html
+from zwang.view.report_tables import reactions
 
 
 class Reader(HTMLParser):
@@ -62,6 +63,11 @@ def test_indeterminate_reactions_are_dashed_and_said(html):
     assert "indeterminate: one of many values" in door
     swing = report_html(pendulum_run(0.1), frames=3, title="Swing")
     assert "stroke-dasharray" not in swing
+
+
+def test_the_table_names_the_components_that_are_determinate():
+    run = zw.library.four_bar(planar=False).simulate(until=0.2, save=0.1)
+    assert "determinate: force x, z; moment y" in reactions(run, run)
 
 
 def test_it_tells_the_account_of_the_run(html):

@@ -1,4 +1,4 @@
-"""Inverse dynamics of a fully actuated mechanism as one compiled function.
+"""Inverse dynamics analysis of a fully actuated mechanism as one compiled function.
 
 With as many independent rows and actuators as velocities, K x = r with K = [Aᵀ B] and x = (λ, τ) is
 a square system whose zeros are known beforehand. It is eliminated once in symbols, in an order that

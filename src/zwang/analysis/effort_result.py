@@ -1,4 +1,4 @@
-"""What inverse dynamics gives: efforts, powers, reactions, and what cannot be reached."""
+"""Inverse dynamics analysis, its result: efforts, powers, reactions, what cannot be reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Efforts τ for given accelerations: which are possible, and which of them a rule chooses.
+"""Inverse dynamics analysis: efforts for accelerations, and which of them a rule chooses.
 
     M a = Q + C + Aᵀλ + B τ        for given a with A a = b
 

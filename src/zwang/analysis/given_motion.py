@@ -1,4 +1,4 @@
-"""The motion that inverse dynamics is given: a run, kinematics, or functions of quantities.
+"""Inverse dynamics analysis: the given motion, a run, kinematics, or functions of quantities.
 
 Given quantities c(q) = f(t) are rows beside those of the mechanism; where they determine the
 motion together, the rest follows as in `kinematics`.

@@ -1,4 +1,4 @@
-"""Inverse dynamics: the efforts of actuators that a wanted motion needs.
+"""Inverse dynamics analysis: the efforts of actuators that a wanted motion needs.
 
 See `effort_rules` for the balance of forces, `given_motion` for how motions are given.
 """

@@ -1,4 +1,4 @@
-"""Coordinates of a system of functions that are angles: a full turn brings back the same equations.
+"""Analysis of equilibria: coordinates that are angles, where a turn brings back the equations.
 
 That a function names a coordinate `theta` proves nothing, and neither does a sine in it: with a
 torsion spring, full turns are different configurations. All terms are compared at states at random.

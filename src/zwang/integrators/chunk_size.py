@@ -1,4 +1,4 @@
-"""How many steps the compiled loop takes before it returns to Python."""
+"""Integrators: how many steps the compiled loop takes before it returns to Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many trajectories in the lanes of one loop: where one ends, the next takes over its lane.
+"""Integrators: many trajectories in the lanes of one loop, each taken over where one ends.
 
 Trajectories of an ensemble differ in their numbers of steps. If lanes waited for the longest of
 those that began together, a fifth of the work of a thousand pendulums would be done in vain.

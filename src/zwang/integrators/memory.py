@@ -1,4 +1,4 @@
-"""What compiled time loops remember between steps, and why they return.
+"""Integrators: what compiled time loops remember between steps, and why they return.
 
 State, memory and counts of a loop are arrays [entry][lane]; the constants below name the entries.
 What a loop remembers is enough to stop anywhere and go on with the same bits.

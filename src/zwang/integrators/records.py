@@ -1,4 +1,4 @@
-"""The records that compiled time loops pass on: what belongs together travels under one name.
+"""Integrators: the records that time loops pass on; what belongs together has one name.
 
 Loops resolve the fields of records while they are compiled, so that these cost nothing. Arrays are
 [entry][lane]; loops of one trajectory have one lane.

@@ -1,4 +1,4 @@
-"""Step control of one trajectory: choose the length of a step, reject it, end the run.
+"""Integrators: step control of one trajectory; choose a length, reject a step, end the run.
 
 Arrays are [entry][0].
 """

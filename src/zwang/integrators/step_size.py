@@ -1,4 +1,4 @@
-"""The length of steps: of the first one, and how it changes from one to the next."""
+"""Integrators: the length of the first step, and how it changes from one to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stiffness: whether another method would take a motion further with less work.
+"""Integrators: stiffness, whether another method would take a motion further with less work.
 
 With ``integrator="auto"`` a loop returns LEAVES where that is so, at the end of an accepted step,
 and another goes on from there, see `NEXT_METHOD`:

@@ -1,4 +1,4 @@
-"""Values that users' functions of bodies return, checked: one value, three, a rotation."""
+"""Multibody models: values that users' functions of bodies return, checked."""
 
 from __future__ import annotations
 

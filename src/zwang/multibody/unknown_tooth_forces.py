@@ -1,4 +1,4 @@
-"""Gears and racks without a pressure angle: what their teeth exert beyond what ties the rates.
+"""Multibody models with gears that have no pressure angle: what their teeth exert besides.
 
 Teeth act on both wheels with some force and moment, of which such a joint knows one component. The
 others load whatever holds the wheels: any part of the relative motion w of the two bodies that the

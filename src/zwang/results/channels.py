@@ -12,6 +12,7 @@ import numpy as np
 from zwang.display import html_table
 from zwang.errors import UnknownNameError, ZwangError
 from zwang.results.channel_catalog import ACCELERATION, ENERGIES, PARTS, ChannelEntry, catalog
+from zwang.results.determinate_components import determinate_components
 from zwang.results.driver_efforts import (
     driver_effort,
     driver_power,
@@ -85,6 +86,7 @@ class ChannelTable(Mapping[str, Channel]):
 
     def __init__(self, run: Run, channels: Mapping[str, Channel]) -> None:
         self._run, self._channels = run, channels
+        self._found: dict[str, np.ndarray] | None = None
 
     def __getitem__(self, name: str) -> Channel:
         if name not in self._channels:
@@ -114,16 +116,43 @@ class ChannelTable(Mapping[str, Channel]):
         return html_table(["channel", "unit", "description"], self._rows())
 
     def determinate(self, name: str) -> bool:
-        """Whether the motion determines a channel, at the first saved state.
+        """Whether the motion determines a channel, or a component of one, ``"pin.force.x"``.
 
+        A reaction that is not determinate at the first saved state may have components that are,
+        at that state and at others along the run.
         ``run.reaction(joint).determinate`` decides it for every saved state. An output of the
         user's counts as determined if all channels are that it uses; whether some of them that are
         not add up to one that is, is not looked for.
         """
-        own = self[name]
+        owner, _, part = name.rpartition(".")
+        component = name not in self and part in PARTS and owner in self and self[owner].vector
+        own = self[owner if component else name]
         if own.output:
             return self._output_is_determinate(name)
-        return not own.joint or self._statuses().get(own.joint, True)
+        if not own.joint or self._statuses().get(own.joint, True):
+            return True
+        known = self._components(own)
+        return bool(known[PARTS.index(part)] if component and part != "magnitude" else known.all())
+
+    def _components(self, own: Channel) -> np.ndarray:
+        """Which components of a channel of an indeterminate reaction are determinate."""
+        quantity = own.name.removeprefix(f"{own.joint}.")
+        if not own.vector or quantity not in ("force", "moment"):
+            return np.zeros(3, dtype=bool)
+        if self._found is None:
+            self._found = determinate_components(self._run)
+        none = np.zeros((2, 3), dtype=bool)
+        return self._found.get(own.joint, none)[("force", "moment").index(quantity)]
+
+    def _doubt(self, own: Channel) -> str:
+        """What the table adds to a description."""
+        if self.determinate(own.name):
+            return ""
+        known = () if own.output else self._components(own)
+        some = [part for part, sure in zip("xyz", known, strict=False) if sure]
+        if not some:
+            return own.doubt
+        return f" ({' and '.join(some)} determinate; else the value of least norm)"
 
     def _output_is_determinate(self, name: str) -> bool:
         if all(self._statuses().values()):
@@ -136,10 +165,7 @@ class ChannelTable(Mapping[str, Channel]):
         return all(self.determinate(of) for of in used)
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        return [
-            (c.name, c.unit, c.description + ("" if self.determinate(c.name) else c.doubt))
-            for c in self._channels.values()
-        ]
+        return [(c.name, c.unit, c.description + self._doubt(c)) for c in self._channels.values()]
 
     def _statuses(self) -> dict[str, bool]:
         """Joint or constraint → whether its force is determinate at the first saved state."""

@@ -1,4 +1,4 @@
-"""Saved states on all constraint rows, where those that act are nearly dependent and all are not.
+"""Simulation: saved states on all constraint rows, where those that act nearly lose rank.
 
 Of redundant rows some are left out of the equations. The others may come close to losing rank in a
 configuration that is not singular; an interpolated state, put on the rows that act, then misses

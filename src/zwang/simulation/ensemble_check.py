@@ -1,4 +1,4 @@
-"""Starts of an ensemble against the full terms of the system as given, many of them at once.
+"""Ensemble simulation: starts against the full terms of the system as given, many at once.
 
 A trajectory of each program is looked at by `guard`; but parameters are inputs of programs, and
 what is wrong may be wrong for some values alone. So accelerations at the starts of all members, or

@@ -1,4 +1,4 @@
-"""What a run says of itself: in what it was integrated, and of saved states off its constraints.
+"""Simulation notes: in what coordinates a run was made, and saved states off constraints.
 
 States between steps come from an interpolant and are projected. Where that would change a velocity
 by much more than the tolerance, as next to a singular position onto another branch, they stay as

@@ -1,4 +1,4 @@
-"""Joints that are given twice: the programs are those of the mechanism with each joint once.
+"""Simulation of mechanisms with joints given twice, by the programs of each joint once.
 
 A joint that has the law, the bodies and the numbers of another one, to the bit, has the same rows
 in every configuration, on the constraints and off them. That is known without any rank and need not

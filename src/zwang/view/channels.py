@@ -62,7 +62,7 @@ def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
     unit = channel.unit
     if degrees and unit.startswith("rad"):
         values, unit = np.rad2deg(values), "deg" + unit.removeprefix("rad")
-    known_value = determined(run, channel.name)
+    known_value = determined(run, name)
     if values.ndim == 1:
         return Series(name, unit, values[:, None], determinate=known_value)
     magnitude = np.linalg.norm(values, axis=1, keepdims=True)
@@ -73,11 +73,11 @@ def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
 def determined(run: Run, name: str) -> bool:
     """Whether the motion determines a channel, as far as that is known."""
     rows = sum(len(rows) for rows in run.system.groups.values())
-    if rows > PASSPORT_ROWS or name not in run.channels:
+    if rows > PASSPORT_ROWS:
         return True
     try:
         return run.channels.determinate(name)
-    except ZwangError:  # no unique motion there: nothing is known
+    except ZwangError:  # no channel, or no unique motion there: nothing is known
         return True
 
 

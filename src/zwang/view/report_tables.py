@@ -110,7 +110,7 @@ def reactions(run: Run, even: Run) -> str:
                     f"{sizes[0].max():.4g}",
                     f"{when:.3g}",
                     f"{sizes[1].max():.4g}",
-                    _tag(known[name]),
+                    _tag(known[name]) + _known_components(even, name, known[name]),
                 ]
             )
     except ZwangError as error:
@@ -301,6 +301,19 @@ def _wide(made: str) -> str:
 def _tag(status: Status | None) -> str:
     text = "unknown" if status is None else status.value
     return f'<span class="tag {text}">{text}</span>'
+
+
+def _known_components(run: Run, joint: str, status: Status | None) -> str:
+    """Which components of a reaction are determinate, where others are not."""
+    if status is None or status is Status.DETERMINATE:
+        return ""
+    told = []
+    for quantity in ("force", "moment"):
+        channel = f"{joint}.{quantity}"
+        sure = [x for x in "xyz" if run.channels.determinate(f"{channel}.{x}")]
+        if sure:
+            told.append(f"{quantity} {', '.join(sure)}")
+    return f" determinate: {'; '.join(told)}" if told else ""
 
 
 def _meaning(known: Iterable[Status | None]) -> str:
