@@ -52,6 +52,17 @@ def load_z(t):
 START = {"s": 0.0, "l": 3.0, "x": 0.0, "z": -3.0}
 
 
+def test_an_instant_takes_fewer_than_two_decompositions(monkeypatch):
+    """Decompositions of the derivative array are what following a program costs."""
+    servo = crane().servo({"x": load_x, "z": load_z}, actuators=["s", "l"], start=START)
+    assert servo.realizability.index == 5
+    taken, decompose = [], np.linalg.svd
+    monkeypatch.setattr(np.linalg, "svd", lambda *a, **k: taken.append(1) or decompose(*a, **k))
+    times = np.linspace(0.0, 3.0, 61)
+    servo.solve(times)
+    assert len(taken) < 2 * len(times)
+
+
 def test_overhead_crane_is_flat_with_index_five():
     servo = crane().servo({"x": load_x, "z": load_z}, actuators=["s", "l"], start=START)
     facts = servo.realizability

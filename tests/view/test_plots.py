@@ -80,6 +80,15 @@ def test_letters_in_files_for_print_are_true_type(run, tmp_path, style):
     assert b"/FontType 3" not in (tmp_path / "a.ps").read_bytes()
 
 
+def test_actuators_are_worth_a_look():
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    arm = m.body("arm", mass=2.0, inertia=0.1, position=(0.5, 0))
+    m.revolute("pin", m.ground, arm, at=(0, 0))
+    m.actuator("motor", "pin.angle", lambda: 3.0)
+    labels = [a.get_ylabel() for a in m.simulate(until=0.1).plot().axes]
+    assert labels == ["pin.angle [rad]", "motor.torque [N m]", "energy [J]"]
+
+
 def test_titles_of_no_channel_are_refused(run):
     run.plot("pin.angle", titles={"pin.force.x": "a part", "energy": "of another figure"})
     with pytest.raises(zw.InputError, match="Did you mean 'energy'"):

@@ -32,6 +32,8 @@ __all__ = ["ArrayRoot", "DerivativeArray"]
 
 #: Corrections of Newton's method, and the residual, scaled, at which it has arrived.
 ROUNDS, ARRIVED = 40, 1e-12
+#: A correction that leaves more than this share of the residual takes the Jacobian anew.
+CONTRACTED = 0.1
 #: Singular values below this share of the largest are zero.
 ZERO = 1e-9
 #: Units of time that are tried [s], the plainest first, and rates of motions for which they serve
@@ -178,7 +180,7 @@ class DerivativeArray:
     ) -> ArrayRoot:
         """The same by a rank that is known, or by that of each step where it is 0."""
         rank += len(pinned[1]) if rank and pinned is not None else 0
-        Z, last = guess.ravel() / self.column, np.inf
+        Z, last, way, fresh = guess.ravel() / self.column, np.inf, None, False
         for _ in range(ROUNDS):
             e, J = self.evaluate((Z * self.column).reshape(-1, self.nz), wanted, t)
             if pinned is not None:
@@ -192,9 +194,12 @@ class DerivativeArray:
             lengths = np.linalg.norm(J, axis=1)
             lengths = np.where(lengths > 0.0, lengths, 1.0)
             size = float(np.abs(e / lengths).max())
-            step = -_least_squares(J / lengths[:, None], e / lengths, rank)
-            if last < 1e-8 and size >= 0.5 * last:  # rounding
+            if size >= 0.5 * last and (size < ARRIVED or (fresh and last < 1e-8)):  # rounding
                 break
+            fresh = way is None or size > CONTRACTED * last
+            if way is None or fresh:
+                way = _LeastSquares(J, lengths, rank)
+            step = -way.solution(e)
             last = size
             norm = float(np.linalg.norm(step))
             limit = 1.0 + float(np.linalg.norm(Z))
@@ -235,11 +240,25 @@ class DerivativeArray:
         return basis.reshape(self.order + 2, self.nz, -1)
 
 
-def _least_squares(J: FloatArray, e: FloatArray, rank: int) -> FloatArray:
-    """The least x with the least |J x − e|, by a rank or, where it is 0, by that of J."""
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    r = rank or int(np.sum(s > ZERO * s.max(initial=0.0)))
-    return Vt[:r].T @ ((U[:, :r].T @ e) / s[:r])
+class _LeastSquares:
+    """The least x with the least |J x − e|, by a rank or, where it is 0, by that of J.
+
+    It is kept over corrections that contract well: a decomposition of a derivative array takes far
+    longer than an evaluation.
+
+    Parameters
+    ----------
+    lengths : by which rows are divided.
+    """
+
+    def __init__(self, J: FloatArray, lengths: FloatArray, rank: int) -> None:
+        U, s, Vt = np.linalg.svd(J / lengths[:, None], full_matrices=False)
+        r = rank or int(np.sum(s > ZERO * s.max(initial=0.0)))
+        self._left, self._right, self._lengths = U[:, :r].T, Vt[:r].T / s[:r], lengths
+
+    def solution(self, e: FloatArray) -> FloatArray:
+        """x for one right side."""
+        return self._right @ (self._left @ (e / self._lengths))
 
 
 def _equations(

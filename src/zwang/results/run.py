@@ -198,8 +198,8 @@ class Run(Displayed):
 
         Parameters
         ----------
-        names : of `channels`; by default the coordinates of joints, drivers and the energy, of a
-            system of functions its coordinates.
+        names : of `channels`; by default the coordinates of joints, drivers, actuators and the
+            energy, of a system of functions its coordinates.
         against : another channel for a phase portrait, or ``run.plot("tip.position.z",
             against="tip.position.x")`` for the curve of a point; of vectors the magnitude is taken.
         degrees : whether angles are in degrees.

@@ -99,17 +99,14 @@ def _over_times(
 
 
 def default_channels(run: Run) -> tuple[str, ...]:
-    """What is worth a look first: coordinates of joints, drivers, energy; else coordinates."""
+    """What is worth a look first: joints, drivers, actuators, energy; else coordinates."""
     parts = run.mechanism
     if parts is None:
         return run.system.coordinates
     joints = [name for name in run.system.channels if not name.endswith("_rate")]
+    driving = [*(j.name for j in parts.joints.values() if j.drives), *parts.actuated]
     drivers = [
-        name
-        for joint in parts.joints.values()
-        if joint.drives
-        for name in (f"{joint.name}.torque", f"{joint.name}.effort")
-        if name in run.channels
+        name for of in driving for name in (f"{of}.torque", f"{of}.effort") if name in run.channels
     ]
     bodies = [] if joints else [f"{b.name}.position" for b in parts.bodies if b.kind is not SCALAR]
     extra = [b.name for b in parts.bodies if b.kind is SCALAR]
