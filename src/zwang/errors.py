@@ -176,22 +176,33 @@ class UnknownNameError(InputError):
 
     Parameters
     ----------
+    known : all names.
     more : a further sentence of advice.
+    listed : those that the message lists, if not all; the others are told if they are near.
     """
 
-    def __init__(self, what: str, name: str, known: Iterable[str], more: str = "") -> None:
+    def __init__(
+        self,
+        what: str,
+        name: str,
+        known: Iterable[str],
+        more: str = "",
+        *,
+        listed: Iterable[str] = (),
+    ) -> None:
         names, written = list(known), str(name)  # a place in a list is a common mistake
         near = [n for n in names if n.lower() == written.lower()]
         near = near or difflib.get_close_matches(written, names, n=3, cutoff=0.6)
         advice = more or None
         if near:
             advice = f"Did you mean {' or '.join(repr(n) for n in near)}? {more}".rstrip()
-        listed = ", ".join(names)
-        if len(names) > LISTED:
-            first = [*near, *(n for n in names if n not in near)][:LISTED]
-            listed = f"{', '.join(first)} and {len(names) - LISTED} more"
+        own = list(listed) or names
+        told = ", ".join(own)
+        if len(own) > LISTED:
+            first = [*near, *(n for n in own if n not in near)][:LISTED]
+            told = f"{', '.join(first)} and {len(own) - LISTED} more"
         if names:
-            super().__init__(what, expected=f"one of {listed}", found=repr(name), advice=advice)
+            super().__init__(what, expected=f"one of {told}", found=repr(name), advice=advice)
         else:
             super().__init__(f"{what} {name!r}", but="does not exist, as there are none")
         self.name, self.known = name, names

@@ -73,13 +73,14 @@ def test_run_without_a_folder_takes_a_free_name(here):
     for name in ("pendulum.run", "pendulum-2.run"):
         text = call("run", PENDULUM, "--until", "0.1").stdout
         assert f"Kept in {name}" in text
+        assert ("as pendulum.run exists" in text) == (name == "pendulum-2.run")
         assert (here / name).is_dir()
     for word in (
         "steps",
         "evaluations",
         "worst residual",
         "energy",
-        "changes of rank",
+        "redundant equations",
         "real time",
     ):
         assert word in text
@@ -607,3 +608,115 @@ def test_export_sums_channels_up(here):
     assert lines.split()[:4] == ["channel", "unit", "least", "at"]
     assert len(lines.splitlines()) == 5
     assert not Path("turn.csv").exists()
+
+
+def test_results_of_a_sweep_are_seen(here):
+    Path("plan.toml").write_text(PLAN.format(model=Path(FOUR_BAR).resolve()))
+    said = call("sweep", "plan.toml", "--workers", "1", "--csv", "all.csv").stdout
+    study = zw.open_study("plan.zarr")
+    values = study.dataset["D.angle"].values
+    shown = [line.split() for line in said.splitlines() if line.strip().startswith(("0 ", "1 "))]
+    assert [row[1] for row in shown] == ["0.4", "0.5"]
+    assert [row[2] for row in shown] == [f"{x:.6g}" for x in values[:2]]
+    assert "refused" in said
+    rows = Path("all.csv").read_text().splitlines()
+    assert rows[0] == "run,crank_length,D.angle,status,reason"
+    assert [float(row.split(",")[2]) for row in rows[1:3]] == values[:2].tolist()
+    assert "cannot be closed" in rows[3]
+    facts = called_json("export", "plan.zarr", "--summary")["statistics"]["D.angle"]
+    assert (facts["runs"], facts["least"]) == (2, values[:2].min())
+    assert "greatest" in call("export", "plan.zarr", "--summary").stdout
+    assert "varies" in call("export", "plan.zarr", "--list").stdout
+    call("export", "plan.zarr", "D.angle", "--units")
+    assert Path("plan.csv").read_text().startswith("run,crank_length,D.angle [rad],status")
+    call("plot", "plan.zarr", "D.angle", "--kind", "histogram", "--paper", "-o", "angles.png")
+    assert Path("angles.png").stat().st_size > 1000
+    call("report", "plan.zarr")
+    assert "--force" in call("report", "plan.zarr", code=1).stderr
+    call("report", "plan.zarr", "--force")
+    assert "crank_length" in Path("plan.html").read_text(encoding="utf-8")
+
+
+def test_a_sweep_of_many_runs_prints_statistics_and_times_are_lines(here):
+    plan = PLAN.format(model=Path(PENDULUM).resolve()).replace("D.angle", "pin.angle")
+    plan = plan.partition("[grid]")[0] + "times = 3\n[grid]\n"
+    plan += '"rod.mass" = { from = 1, to = 2, count = 21 }\n'
+    Path("plan.toml").write_text(plan)
+    said = call("sweep", "plan.toml", "--workers", "1").stdout
+    assert "pin.angle: mean" in said
+    assert re.search(r"least .* in run \d+: rod.mass = ", said)
+    assert "last values" in said
+    call("export", "plan.zarr")
+    rows = Path("plan.csv").read_text().splitlines()
+    assert rows[0] == "run,rod.mass,time,pin.angle,status,reason"
+    assert len(rows) == 1 + 3 * 21
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sweep", "plan.toml", "-o", "p.csv"], "--csv p.csv"),
+        (["sweep", "plan.toml", "--csv", "p.txt"], "one of .csv, .xlsx"),
+        (["export", "edge"], "edge/round-1.zarr"),
+        (["export", "done.zarr", "--degrees"], "--degrees must be given with a run"),
+        (["plot", "done.zarr", "--label", "a"], "--label must be given with a run"),
+    ],
+)
+def test_what_a_study_cannot_do_is_refused(here, arguments, message):
+    Path("plan.toml").write_text(PLAN.format(model=Path(PENDULUM).resolve()))
+    for folder in ("edge/round-0.zarr", "edge/round-1.zarr", "done.zarr"):
+        (Path(folder) / "record").mkdir(parents=True)
+        for name in ("zarr.json", "record/plan.json"):
+            (Path(folder) / name).write_text("{}")
+    said = call(*arguments, code=1).stderr
+    assert message in said
+    assert not Path("p.csv").exists()
+
+
+def test_check_and_explain_take_values_and_cases(here):
+    heavy = called_json("check", FOUR_BAR, "--set", "crank_length=0.45")
+    assert heavy["degrees_of_freedom"] == called_json("check", FOUR_BAR)["degrees_of_freedom"]
+    for command in ("check", "explain"):
+        said = call(command, FOUR_BAR, "--set", "crank_length=50", code=1).stderr
+        assert "cannot be closed" in said
+    facts = [
+        called_json("explain", PENDULUM, *given)["multipliers"]
+        for given in ([], ["--set", "rod.mass=7"])
+    ]
+    assert facts[0] != facts[1]
+    case = '\n[case.long.set]\n"rod.mass" = 7\n'
+    Path("swing.toml").write_text(Path(PENDULUM).read_text() + case)
+    assert called_json("explain", "swing.toml", "--case", "long")["multipliers"] == facts[1]
+
+
+def test_until_takes_units(here):
+    assert called_json("run", PENDULUM, "--until", "300 ms")["end"] == pytest.approx(0.3)
+    said = call("run", PENDULUM, "--until", "2 m", code=2).stderr
+    assert "a number in s" in said
+
+
+def test_a_plain_number_for_one_with_another_unit_is_told(here):
+    text = Path(PENDULUM).read_text() + '\n[parameters]\ntilt = "30 deg"\nwidth = "2 m"\n'
+    Path("swing.toml").write_text(text)
+    said = call("check", "swing.toml", "--set", "tilt=60", "--set", "width=3").stderr
+    assert said == (
+        "Note: tilt = 60 is taken in rad; the file gives it in deg: --set tilt=60deg is that.\n"
+    )
+    assert not call("check", "swing.toml", "--set", "tilt=60deg").stderr
+
+
+def test_redundant_equations_are_told_in_words(here):
+    said = call("run", example_path("bricard"), "--until", "0.1").stdout
+    assert "1 of the constraint equations follows from the others" in said
+
+
+def test_explain_refers_to_the_table_below(here):
+    said = call("explain", example_path("bricard")).stdout
+    assert "passport()" not in said
+    assert "Not all reactions are determinate; the table below tells which are." in said
+
+
+def test_an_unknown_value_lists_what_is_of_the_file(here):
+    said = call("run", FOUR_BAR, "--set", "crank_lenght=0.4", code=1).stderr
+    assert "Did you mean 'crank_length'" in said
+    assert "mass" not in said

@@ -133,6 +133,40 @@ def test_what_cannot_be_written_down_is_refused_by_name():
         m.derive()
 
 
+def test_a_loop_in_a_plane_leaves_no_rounding_in_rows_that_are_zero():
+    # Angles and lengths have 13 digits there, which leave 1e-13 of rows that vanish on paper; as
+    # constraints of their own they would contradict the others.
+    across, length = 0.17, 0.18
+    up, slope = np.sqrt(length**2 - across**2), np.arccos(across / length)
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    screw = m.body("screw", mass=0.6, inertia=1e-4 * np.eye(3), position=(0, 0, up))
+    for side, sign in (("left", -1.0), ("right", 1.0)):
+        arm = m.body(
+            f"{side}_arm",
+            inertia=zw.inertia.rod(0.4, length, axis="x"),
+            position=(sign * across / 2, 0, up / 2),
+            orientation=(np.cos(slope / 2), 0, -sign * np.sin(slope / 2), 0),
+        )
+        end = (sign * across, 0, up)
+        nut = m.body(f"{side}_nut", mass=0.2, inertia=1e-4 * np.eye(3), position=end)
+        m.revolute(f"{side}_foot", m.ground, arm, at=(0, 0, 0), axis="y")
+        m.revolute(f"{side}_pin", arm, nut, at=end, axis="y")
+        m.screw(f"{side}_thread", nut, screw, at=(end, (0, 0, up)), axis="x", pitch=sign * 0.003)
+    form = m.derive(solve=False)
+    whole = [k for k in range(form.A.rows) if not form.A[k, :].is_zero_matrix]
+    assert len(whole) == 4  # two in the plane, and one of each thread
+    assert form.b.rows == 6
+    assert all(form.b[k] == 0 for k in range(6) if k not in whole)
+
+
+def test_constraints_that_contradict_everywhere_are_named():
+    m = pendulum()
+    m.drive("slow", "theta.angle", lambda t: t)
+    m.drive("fast", "theta.angle", lambda t: t * t)
+    with pytest.raises(zw.NotApplicableError, match="slow and fast contradict each other"):
+        m.derive()
+
+
 @pytest.fixture(scope="module")
 def rolling_disk():
     """The example's mechanism, and its closed form."""

@@ -34,11 +34,18 @@ NEW_OBJECTS = 200_000
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.toml", help="Model file.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+RunOrStudy = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Folder of a run, or of a study, as PLAN.zarr.")
+]
 StoredModel = Annotated[
     Path | None, typer.Option("--model", help="Its model, unless the folder has it.")
 ]
 RunOrModel = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, or MODEL.toml to run first.")
+]
+Anything = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="Folder of a run or study, or MODEL.toml to run first."),
 ]
 Degrees = Annotated[bool, typer.Option("--degrees", help="Angles in degrees.")]
 Values = Annotated[
@@ -59,6 +66,21 @@ def _version(*, wanted: bool) -> None:
 
         typer.echo(f"zwang {__version__}")
         raise typer.Exit
+
+
+def _seconds(text: str) -> float:
+    """A time of an option: a number of seconds, or one with a unit."""
+    from zwang.model_files.arithmetic import ExpressionError
+    from zwang.model_files.units import quantity
+
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return quantity(text, "s")
+    except ExpressionError as error:
+        raise typer.BadParameter(f"expected {error.expected}, found {error.found}") from None
 
 
 def _examples(incomplete: str) -> list[str]:
@@ -91,7 +113,10 @@ def run(
         Path | None, typer.Option("-o", "--output", help="Folder of the run; a new one.")
     ] = None,
     *,
-    until: Annotated[float | None, typer.Option(help="End in seconds.")] = None,
+    until: Annotated[
+        float | None,
+        typer.Option(parser=_seconds, metavar="TIME", help="End, in seconds or as '8 min'."),
+    ] = None,
     tolerance: Annotated[float | None, typer.Option(help="Local error of a step.")] = None,
     values: Values = None,
     case: Case = None,
@@ -119,21 +144,26 @@ def run(
 
 
 @app.command()
-def check(model: ModelFile, *, as_json: AsJson = False) -> None:
+def check(
+    model: ModelFile, *, values: Values = None, case: Case = None, as_json: AsJson = False
+) -> None:
     """Read a model, assemble its initial state, and list what it consists of."""
     from zwang.cli.inspect import check as look
 
     with printing(as_json=as_json) as out:
-        look(out, model)
+        look(out, model, values or [], case)
 
 
 @app.command()
-def explain(model: ModelFile, *, as_json: AsJson = False) -> None:
+def explain(
+    model: ModelFile, *, values: Values = None, case: Case = None, as_json: AsJson = False
+) -> None:
     """Degrees of freedom, redundant and contradictory constraints, and determinacy of reactions."""
     from zwang.cli.inspect import explain as look
+    from zwang.cli.run import read_given
 
     with printing(as_json=as_json) as out:
-        look(out, model)
+        look(out, read_given(model, values or [], case))
 
 
 @app.command()
@@ -152,9 +182,10 @@ def verify(
 
 @app.command()
 def plot(
-    folder: RunFolder,
+    folder: RunOrStudy,
     channels: Annotated[
-        list[str] | None, typer.Argument(metavar="CHANNEL…", help="As pin.angle or pin.force.")
+        list[str] | None,
+        typer.Argument(metavar="CHANNEL…", help="As pin.angle; outputs of a study."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Picture: .png, .svg or .pdf.")
@@ -162,7 +193,14 @@ def plot(
     model: StoredModel = None,
     *,
     against: Annotated[
-        str | None, typer.Option("--against", help="Channel in place of time.")
+        str | None,
+        typer.Option(
+            "--against", help="Channel in place of time; of a study what varies, L,speed."
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", help="Of a study: map, scatter, envelope, histogram or parallel."),
     ] = None,
     compare: Annotated[
         list[Path] | None,
@@ -177,7 +215,7 @@ def plot(
     degrees: Degrees = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw channels of a run over time (needs the extra 'plot')."""
+    """Draw channels of a run over time, or outputs of a study (needs the extra 'plot')."""
     from zwang.cli.export import plot as draw
 
     with printing(as_json=as_json) as out:
@@ -190,6 +228,7 @@ def plot(
             compare=compare or [],
             labels=label or [],
             against=against,
+            kind=kind,
             degrees=degrees,
             paper=paper,
         )
@@ -197,7 +236,7 @@ def plot(
 
 @app.command()
 def export(
-    folder: RunFolder,
+    folder: RunOrStudy,
     channels: Annotated[
         list[str] | None, typer.Argument(metavar="CHANNEL…", help="All if none is given.")
     ] = None,
@@ -216,7 +255,7 @@ def export(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write channels of a run as a table."""
+    """Write channels of a run, or the results of a study, as a table."""
     from zwang.cli.export import export as write
 
     with printing(as_json=as_json) as out:
@@ -236,7 +275,7 @@ def export(
 
 @app.command()
 def report(
-    source: RunOrModel,
+    source: Anything,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="HTML file; named after the run.")
     ] = None,
@@ -249,7 +288,7 @@ def report(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML file with the animated motion and the summary of a run."""
+    """Write one HTML file of a run, animated and summed up, or with the charts of a study."""
     from zwang.cli.report import report as write
 
     with printing(as_json=as_json) as out:
@@ -489,6 +528,9 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say how many, how long, how large.")
     ] = False,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="File for a table of the results: .csv or .xlsx.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run all that a plan asks for, on this machine or a cluster, into one dataset."""
@@ -503,6 +545,7 @@ def sweep(
             workers=workers,
             resume=resume,
             dry_run=dry_run,
+            csv=csv,
         )
 
 

@@ -1,10 +1,11 @@
-"""``zwang plot`` and ``zwang export``: channels of a stored run as a picture or a table."""
+"""``zwang plot`` and ``zwang export``: a stored run or study as a picture or a table."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from zwang.cli.output import Printer
+from zwang.cli.study import export_study, is_study, plot_study
 from zwang.errors import InputError, MissingExtraError
 from zwang.model_files.model import read_model
 from zwang.model_files.stored import load
@@ -27,21 +28,30 @@ def plot(
     compare: list[Path],
     labels: list[str],
     against: str | None,
+    kind: str | None,
     degrees: bool,
     paper: bool,
 ) -> None:
-    """Draw channels of a run, and of others to compare it with, into a file."""
-    run = _run(folder, model)
-    others = [_run(other, None) for other in compare]
-    names_of_runs = [folder.stem, *(other.stem for other in compare)] if others else None
-    figure = run.plot(
-        *names,
-        against=against,
-        degrees=degrees,
-        compare=others,
-        labels=labels or names_of_runs,
-        style="paper" if paper else "screen",
-    )
+    """Draw channels of a run, and of others to compare it with, or a study, into a file."""
+    if is_study(folder):
+        options = {"--compare": compare, "--label": labels, "--degrees": degrees}
+        figure = plot_study(
+            folder, names, model, kind=kind, against=against, paper=paper, refused=options
+        )
+    elif kind is not None:
+        raise InputError("--kind", must="be given with a study", but=f"'{folder}' is none")
+    else:
+        run = _run(folder, model)
+        others = [_run(other, None) for other in compare]
+        names_of_runs = [folder.stem, *(other.stem for other in compare)] if others else None
+        figure = run.plot(
+            *names,
+            against=against,
+            degrees=degrees,
+            compare=others,
+            labels=labels or names_of_runs,
+            style="paper" if paper else "screen",
+        )
     target = Path(f"{folder.stem}.png") if output is None else output
     try:
         figure.savefig(target, dpi=600 if paper else 150)
@@ -69,6 +79,19 @@ def export(
     summary: bool,
 ) -> None:
     """Write channels of a run as a table, list them, or print their extreme values."""
+    if is_study(folder):
+        export_study(
+            out,
+            folder,
+            channels,
+            output,
+            model,
+            units=units,
+            listed=listed,
+            summary=summary,
+            refused={"--every": every, "--degrees": degrees},
+        )
+        return
     run = _run(folder, model)
     if listed:
         rows = {

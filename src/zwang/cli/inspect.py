@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
 
 from zwang.assembly.large_moves import BodyMove, large_moves
 from zwang.cli.output import FAILURE, Printer
+from zwang.cli.run import read_given
 from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, ZwangError
 from zwang.model_files.model import Model, read_model
@@ -25,15 +27,18 @@ LISTED = 3
 ENERGY_OF_A_PENDULUM = 1e-6
 
 
-def check(out: Printer, path: Path) -> None:
+def check(
+    out: Printer, path: Path, values_given: Sequence[str] = (), case: str | None = None
+) -> None:
     """Read a model and assemble its start."""
-    model = read_model(path)
-    system = model.system
+    model = read_given(path, values_given, case)
+    system, parameters = model.system, _parameters(model)
     state = model.start()
     with model.telling("start"):
-        explanation = system.explain(state)
-        system.solve(state)  # raises if the motion is undetermined or constraints contradict
-    residuals = system.residuals(state)
+        explanation = system.explain(state, parameters=parameters)
+        # raises if the motion is undetermined or constraints contradict
+        system.solve(state, parameters=parameters)
+    residuals = system.residuals(state, parameters=parameters)
     values = [np.abs(x).max(initial=0.0) for x in (residuals.position, residuals.velocity)]
     facts = {
         "model": model.name,
@@ -84,23 +89,22 @@ def _shown(value: object) -> str:
     return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
-def explain(out: Printer, path: Path, given: Model | None = None) -> None:
-    """Degrees of freedom, redundancy and determinacy of reactions at the initial state.
+def _parameters(model: Model) -> Mapping[str, Any]:
+    """Values of parameters that the simulation of a model is given."""
+    return model.simulation.choices.get("parameters", {})
 
-    Parameters
-    ----------
-    given : the model of the file, if it is read already.
-    """
-    model = read_model(path) if given is None else given
-    state = model.start()
+
+def explain(out: Printer, model: Model) -> None:
+    """Degrees of freedom, redundancy and determinacy of reactions at the initial state."""
+    state, parameters = model.start(), _parameters(model)
     with model.telling("start"):
-        explanation = model.system.explain(state)
+        explanation = model.system.explain(state, parameters=parameters)
     if explanation.exists is False:
         out.result({"model": model.name, "explanation": explanation.to_dict()})
         out.say(str(explanation))
         raise typer.Exit(FAILURE)
     with model.telling("start"):
-        passport = model.system.passport(state)
+        passport = model.system.passport(state, parameters=parameters)
     out.result(
         {
             "model": model.name,

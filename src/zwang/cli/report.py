@@ -1,4 +1,4 @@
-"""``zwang report``: a run, or a model that is simulated first, as one HTML file."""
+"""``zwang report``: a run, a model that is simulated first, or a study, as one HTML file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from zwang.analysis.statics import Equilibrium
 from zwang.cli.inspect import explain
 from zwang.cli.output import Printer
 from zwang.cli.run import read_given, simulate
+from zwang.cli.study import is_study, report_study
 from zwang.errors import InputError
 from zwang.model_files.model import Model, read_model
 from zwang.simulation.stored_runs import load
@@ -31,7 +32,7 @@ def report(
     folder = source
     if not source.is_dir():
         step = Printer(as_json=out.as_json, part=True)
-        explain(step, source, read_given(source, values, case))
+        explain(step, read_given(source, values, case))
         folder = simulate(
             step, source, None, until=None, tolerance=None, resume=False, values=values, case=case
         )
@@ -39,9 +40,12 @@ def report(
         raise InputError(
             "--set" if values else "--case",
             must="be given with a MODEL.toml, which is run first",
-            but=f"'{source}' is a run",
+            but=f"'{source}' is a folder of results",
             advice="Make another run with: zwang run MODEL.toml.",
         )
+    if is_study(folder):
+        report_study(out, folder, output, model, force=force)
+        return
     described = read_model(folder if model is None else model)
     target = Path(f"{folder.stem}.html") if output is None else output
     path = load(folder, described.system).report(

@@ -16,7 +16,7 @@ import typer
 from zwang.cli.output import FAILURE, STOPPED, Printer
 from zwang.cli.words import at_the_command_line
 from zwang.errors import InputError
-from zwang.model_files.given_values import parsed_values
+from zwang.model_files.given_values import parsed_values, units_left_out
 from zwang.model_files.model import Model, read_model
 from zwang.simulation.notes import OFF
 from zwang.simulation.progress import EnsembleProgress, Progress, Report, reporting
@@ -64,7 +64,9 @@ def simulate(
     out.result(facts)
     out.table(model.name, _rows(facts))
     if run.finished:
-        out.say(f"Kept in {folder}. Check it with: zwang verify {quote(str(folder))}")
+        first = Path(f"{named.stem}.run")
+        taken = f", as {first} exists" if output is None and folder != first else ""
+        out.say(f"Kept in {folder}{taken}. Check it with: zwang verify {quote(str(folder))}")
         return folder
     if run.status.startswith("stopped by the user"):
         typer.echo(f"Stopped. {how_to_go_on}", err=True)
@@ -114,6 +116,8 @@ def _require_free(folder: Path, how_to_go_on: str) -> None:
 def read_given(path: Path, values: Sequence[str], case: str | None) -> Model:
     """The model with values of ``--set``; one that does not fit is told as that option."""
     given = parsed_values(values)
+    for note in units_left_out(path, given):
+        typer.echo(f"Note: {note}", err=True)
     try:
         return read_model(path, values=given, case=case)
     except InputError as error:
@@ -177,7 +181,6 @@ def summary(
 
 def _rows(facts: dict[str, Any]) -> dict[str, str]:
     """The summary for people."""
-    ranks = facts["rank_events"]
     rows = {
         "status": facts["status"],
         "steps": f"{facts['steps']} ({facts['rejected_steps']} rejected)",
@@ -186,7 +189,7 @@ def _rows(facts: dict[str, Any]) -> dict[str, str]:
         "worst residual": f"{facts['worst_residual']:.1e}",
         "energy": f"{facts['energy_at_start']:.6g} J at the start, "
         f"{facts['energy_at_end']:.6g} J at the end (range {facts['energy_range']:.1e} J)",
-        "changes of rank": _counted(ranks, lambda r: f"{r['dependent_rows']} at {r['t']:.4g} s"),
+        "redundant equations": _redundancy(facts["rank_events"], facts["start"]),
         "events": _counted(facts["events"], lambda e: f"{e['name']} at {e['t']:.4g} s"),
         "time": f"{facts['seconds']:.2f} s, preparation included",
     }
@@ -198,6 +201,20 @@ def _rows(facts: dict[str, Any]) -> dict[str, str]:
     for k, note in enumerate(facts["notes"]):
         rows["warning" if note.startswith(OFF) else f"note {k + 1}"] = note
     return rows
+
+
+def _redundancy(events: list[dict[str, Any]], start: float | None) -> str:
+    """How many constraint equations follow from the others, at first and where that changes."""
+    if not events:
+        return "none"
+    at_first = events[0]["dependent_rows"] if events[0]["t"] == start else 0
+    verb = "follows" if at_first == 1 else "follow"
+    told = f"{at_first or 'none'} of the constraint equations {verb} from the others"
+    later = events[1:] if at_first else events
+    if not later:
+        return f"{told} (zwang explain names the joints)"
+    changes = ", ".join(f"{e['dependent_rows']} at {e['t']:.4g} s" for e in later[:4])
+    return f"{told} at the start; {changes}{', …' if len(later) > 4 else ''}"
 
 
 def _counted(entries: list[Any], show: Any) -> str:

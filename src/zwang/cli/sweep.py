@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from zwang.cli.output import STOPPED, Printer
+from zwang.cli.study import TABLES, require_table, results, say_results, write_table
 from zwang.errors import InputError
 from zwang.studies.reasons import by_reason
 from zwang.studies.refine import refine
@@ -19,6 +20,8 @@ __all__ = ["sweep"]
 
 #: Runs that a dry run computes to see how long they take, at most.
 TRIED = 64
+#: Endings of files, which a dataset does not have.
+FILES = (*TABLES, ".mat", ".nc", ".json", ".toml", ".html", ".png", ".svg", ".pdf")
 
 
 def sweep(
@@ -30,9 +33,13 @@ def sweep(
     workers: int | None,
     resume: bool,
     dry_run: bool,
+    csv: Path | None = None,
 ) -> None:
     """Run a plan, or say what it would take."""
     folder = path.with_suffix(".zarr") if output is None else output
+    _require_folder(folder)
+    if csv is not None:
+        require_table(csv)
     found = study(None, path, output=folder, scheduler=scheduler)
     if dry_run:
         _estimate(out, found, workers)
@@ -48,6 +55,7 @@ def sweep(
     began = perf_counter()
     try:
         if found.plan.refine is not None:
+            _require_table_of_runs(csv)
             _follow(out, found, folder, workers)
             return
         found.run(workers=workers, progress=False if out.as_json else None)
@@ -55,7 +63,34 @@ def sweep(
         again = f"zwang sweep {quote(str(path))} -o {quote(str(folder))} --resume"
         typer.echo(f"Stopped; what was computed is kept. Go on with: {again}", err=True)
         raise typer.Exit(STOPPED) from None
+    if csv is not None:
+        write_table(found, csv)
     _summary(out, found, folder, perf_counter() - began)
+    if csv is not None:
+        out.say(f"All values are in {csv}.")
+
+
+def _require_folder(folder: Path) -> None:
+    """Refuse the name of a file for the dataset, which is a folder."""
+    if folder.suffix.lower() in FILES:
+        table = folder.suffix.lower() in TABLES
+        advice = f"--csv {quote(str(folder))} writes a table besides." if table else None
+        raise InputError(
+            f"output '{folder}'",
+            must="be the name of a folder for the dataset, as OUT.zarr",
+            but=f"ends in {folder.suffix}",
+            advice=advice,
+        )
+
+
+def _require_table_of_runs(csv: Path | None) -> None:
+    if csv is not None:
+        raise InputError(
+            "--csv",
+            must="be given with a plan that follows no boundary",
+            but="the plan has a table [refine]",
+            advice="--json prints the points of the boundary; zwang export writes a round.",
+        )
 
 
 def _follow(out: Printer, found: Study, folder: Path, workers: int | None) -> None:
@@ -98,6 +133,7 @@ def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
         "varies": list(found.plan.names),
         "keeps": [x.name for x in found.outputs.variables()],
         "reasons": reasons,
+        **results(found),
     }
     out.result(facts)
     rows = {
@@ -109,7 +145,12 @@ def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
     for k, (reason, count) in enumerate(list(reasons.items())[:3]):
         rows[f"reason {k + 1}"] = f"{count} × {reason}"
     out.table(folder.name, rows)
-    out.say(f"Kept in {folder}; xarray.open_zarr reads it.")
+    say_results(out, found)
+    where = quote(str(folder))
+    out.say(
+        f"Kept in {folder}. See it with: zwang report {where}, zwang plot {where}; as a table: "
+        f"zwang export {where}; xarray.open_zarr reads it."
+    )
 
 
 def _estimate(out: Printer, found: Study, workers: int | None) -> None:

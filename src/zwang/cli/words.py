@@ -13,10 +13,14 @@ WORDS = {
     "zw.resume continues from the last one": f"{_RESUME} continues from the last one",
     "zw.resume goes on with it": f"{_RESUME} goes on with it",
     "derive(seconds=…)": "--seconds",
+    "put numbers in for parameters with derive(parameters=…), or raise derive(limit=…)": (
+        "or move parameters of the file to [constants]"
+    ),
     "put numbers in for parameters with derive(parameters=…)": (
         "move parameters of the file to [constants]"
     ),
     "derive(solve=False)": "--terms",
+    "passport() reports which are": "the table below tells which are",
     "overwrite=True replaces it": "--force replaces it",
     "integrator='radau5'": 'integrator = "radau5" in [simulation]',
     "save=… at fewer times": "save = … at fewer times in [simulation]",

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from zwang.closed_form.names import SymbolNames
-from zwang.errors import AssemblyError, InputError
+from zwang.diagnosis.wording import listing
+from zwang.errors import (
+    AssemblyError,
+    InconsistentConstraintsError,
+    InputError,
+    NotApplicableError,
+)
 
 if TYPE_CHECKING:
     from zwang.terms import FloatArray
@@ -122,9 +128,23 @@ def _state(
                 )
                 q, v = state.q, state.v
             system.solve(q, v, t, parameters=parameters)
-        except (AssemblyError, InputError) as error:  # no such state, or no number there
-            failure = error
+        except (AssemblyError, InputError, InconsistentConstraintsError) as error:
+            failure = error  # no such state, no number there, or constraints that contradict there
         else:
             return q, v, t
     assert failure is not None
+    if isinstance(failure, InconsistentConstraintsError):
+        raise _overconstrained(failure) from failure
     raise failure
+
+
+def _overconstrained(error: InconsistentConstraintsError) -> NotApplicableError:
+    """Redundant rows that agree where loops are closed, and nowhere else."""
+    owners = list(dict.fromkeys(name.partition("[")[0] for name in error.names))
+    return NotApplicableError(
+        "closed form of the motion",
+        must="be of constraints that agree at any state",
+        but=f"those of {listing(owners)} contradict each other at all states that were tried",
+        advice="If they agree where loops are closed, some are redundant: leave these out, or use "
+        "derive(solve=False) for the terms alone.",
+    )

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from zwang.errors import InputError, ModelError, shown
-from zwang.model_files.document import parse, value_spans
+from zwang.model_files.arithmetic import ExpressionError
+from zwang.model_files.document import parse, read_text, value_spans
+from zwang.model_files.units import quantity, si_unit, unit_of
 
-__all__ = ["parsed_values", "unfit_values", "with_values"]
+__all__ = ["parsed_values", "unfit_values", "units_left_out", "with_values"]
 
 #: Tables of a file whose entries may be given from outside, in the order they are looked up.
 TABLES = ("constants", "parameters")
@@ -56,6 +59,33 @@ def with_values(text: str, file: str, values: Mapping[str, Any]) -> tuple[str, d
     for start, end, written in sorted(edits, reverse=True):
         text = text[:start] + written + text[end:]
     return text, rest
+
+
+def units_left_out(path: Path, values: Mapping[str, Any]) -> list[str]:
+    """Sentences on plain numbers, which are in SI units, where the file has other units."""
+    if not path.is_file() or all(isinstance(value, str) for value in values.values()):
+        return []
+    root, notes = parse(read_text(path), str(path)).root, []
+    for name, value in values.items():
+        table = next((t for t in TABLES if t in root and name in root[t]), None)
+        own = None if table is None else root[table][name].value
+        unit = unit_of(own) if isinstance(own, str) else None
+        if unit is None or isinstance(value, str) or _in_si(unit):
+            continue
+        example = f"{value}{unit}" if isinstance(value, int | float) else f"'… {unit}'"
+        notes.append(
+            f"{name} = {value} is taken in {si_unit(unit) or 'SI units'}; the file gives it in "
+            f"{unit}: --set {name}={example} is that."
+        )
+    return notes
+
+
+def _in_si(unit: str) -> bool:
+    """Whether numbers in a unit are those in SI units; of a wrong one, which is told of later."""
+    try:
+        return quantity(f"1 {unit}", None) == 1.0
+    except ExpressionError:
+        return True
 
 
 def unfit_values(values: Mapping[str, Any], error: ModelError) -> InputError:

@@ -653,7 +653,8 @@ def _with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
     constants = model.text_constants
     for name, value in values.items():
         if name not in known:
-            raise UnknownNameError("constant or parameter", name, [*constants, *known])
+            own = [*constants, *(n for n in known if "." not in n and n != "gravity")]
+            raise UnknownNameError("constant or parameter", name, [*constants, *known], listed=own)
         if isinstance(value, str):
             raise InputError(
                 f"value of {name!r}",

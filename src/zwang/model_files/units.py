@@ -22,6 +22,7 @@ __all__ = [
     "in_units",
     "is_quantity",
     "quantity",
+    "si_unit",
     "times",
     "unit_of",
 ]
@@ -207,6 +208,15 @@ def in_units(dimension: Dimension) -> str:
             size = abs(power)
             (over if power > 0 else under).append(symbol if size == 1 else f"{symbol}^{size:g}")
     return "/".join([" ".join(over) or "1", *under]) if over or under else "plain numbers"
+
+
+def si_unit(unit: str) -> str:
+    """The SI unit that values in a unit are read in; empty of numbers of no dimension."""
+    for kind, names in COMMON.items():
+        if unit == kind or unit in names:
+            return kind
+    dimension = dimension_of_unit(unit)
+    return "" if dimension is None or not any(dimension) else in_units(dimension)
 
 
 def times(a: Dimension, b: Dimension, power: float = 1.0) -> Dimension:

@@ -28,6 +28,8 @@ __all__ = ["JointSet", "MechanismExplanation", "explained", "in_bodies", "joined
 
 #: Joint rates below this, relative to the largest, are rounding.
 NOISE = 1e-9
+#: Joints of a group that are named one by one: a mechanism of usual size has no more.
+NAMED = 24
 #: Rates of joints in a motion whose largest velocity is about 1 below this are rest.
 STILL = 1e-6
 
@@ -53,10 +55,10 @@ class JointSet:
         verb = "is" if self.redundancy == 1 else "are"
         redundant = counted(self.redundancy, "equation") if self.redundancy else "no equations"
         if not self.loop:
-            return f"{redundant} among {shortened(self.joints)} {verb} redundant"
+            return f"{redundant} among {_named(self.joints)} {verb} redundant"
         left = counted(self.freedoms, "freedom") if self.freedoms else "no freedom"
         return (
-            f"the loop of joints {shortened(self.joints)} leaves {left}; "
+            f"the loop of joints {_named(self.joints)} leaves {left}; "
             f"{redundant} among these {verb} redundant"
         )
 
@@ -126,6 +128,13 @@ class MechanismExplanation(Explanation):
         if self.redundancy:
             lines.append("Not all reactions are determinate; passport() reports which are.")
         return lines
+
+
+def _named(joints: Sequence[str]) -> str:
+    """All names, but of a group too large to be read."""
+    if len(joints) > NAMED or len(joints) < 2:
+        return shortened(joints)
+    return f"{', '.join(joints[:-1])} and {joints[-1]}"
 
 
 def _sentence(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zwang.model_files.document import Item
-from zwang.model_files.units import COMMON, dimension_of_text, dimension_of_unit, in_units, unit_of
+from zwang.model_files.units import dimension_of_text, dimension_of_unit, in_units, si_unit, unit_of
 
 __all__ = ["UNITS_OF_PARTS", "given_unit", "require_kind", "unit_of_value"]
 
@@ -57,10 +57,4 @@ def given_unit(item: Item) -> str:
 def unit_of_value(value: Any) -> str:
     """The SI unit that a value with a unit is read in; empty of others."""
     unit = unit_of(value) if isinstance(value, str) else None
-    if unit is None:
-        return ""
-    for kind, names in COMMON.items():
-        if unit == kind or unit in names:
-            return kind
-    dimension = dimension_of_unit(unit)
-    return "" if dimension is None or not any(dimension) else in_units(dimension)
+    return "" if unit is None else si_unit(unit)

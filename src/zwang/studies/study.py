@@ -526,6 +526,47 @@ class Study:
 
         return write_report(self, path, overwrite=overwrite)
 
+    def to_pandas(self, names: Sequence[str] | str | None = None, *, units: bool = False) -> Any:
+        """The results as a ``pandas.DataFrame`` (extra `data`): a line for each run.
+
+        It has what varies, the outputs, how the run ended and why it did not finish. Where an
+        output is kept over time there is a line for each run and time.
+
+        Parameters
+        ----------
+        names : of outputs; all of them by default.
+        units : whether names of columns have units behind them.
+        """
+        from zwang.studies.table import study_to_pandas
+
+        return study_to_pandas(self, names, units=units)
+
+    def to_csv(
+        self,
+        path: str | PathLike[str],
+        names: Sequence[str] | str | None = None,
+        *,
+        units: bool = False,
+    ) -> Path:
+        """Write the results as a table of text; arguments as of `to_pandas`; gives the path."""
+        from zwang.studies.table import study_to_csv
+
+        return study_to_csv(self, path, names, units=units)
+
+    def statistics(self, names: Sequence[str] | str | None = None) -> dict[str, dict[str, Any]]:
+        """Least, mean and greatest values of outputs over the runs that finished.
+
+        Output → ``unit``, ``runs`` that have a value, ``least``, ``mean``, ``greatest``, standard
+        ``deviation``, ``run_of_least``, ``run_of_greatest``; of one over time, of its last value.
+
+        Parameters
+        ----------
+        names : of outputs; all of them by default.
+        """
+        from zwang.studies.table import statistics_of
+
+        return statistics_of(self, names)
+
     # --- sensitivity ------------------------------------------------------------------------------
 
     def sobol_indices(self, output: str) -> SobolIndices:

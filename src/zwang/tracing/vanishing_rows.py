@@ -8,18 +8,19 @@ when the system is traced, at random states, and become zero for good.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zwang.tracing.differentiate import Symbols, TracedConstraint, jacobian, rate
+from zwang.tracing.rhs_rounding import summed_sizes
 
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["without_vanishing_rows"]
+__all__ = ["without_vanishing_entries", "without_vanishing_rows"]
 
 #: A row is zero when its terms cancel to this fraction at all states; rounding leaves 1e-15.
 CANCELLED = 1e-12
@@ -82,3 +83,30 @@ def _cleared(block: TracedConstraint, zero: np.ndarray, s: Symbols) -> TracedCon
         psi[k] = at_rest[k]
         b[k] = -rate(at_rest[k], s)
     return replace(block, A=ca.sparsify(A), b=b, rate=psi)
+
+
+def without_vanishing_entries(
+    expression: casadi.SX, inputs: Sequence[casadi.SX], parameters: np.ndarray, share: float
+) -> casadi.SX:
+    """The same matrix, with entries that are rounding of what was summed in them set to zero.
+
+    Parameters
+    ----------
+    inputs : what the expression is of; the parameters come last.
+    parameters : default values, flat.
+    share : of what was summed that may be left of zero: how exact constants in it are.
+    """
+    import casadi as ca
+
+    dense = ca.densify(expression)
+    terms = ca.Function("entries", list(inputs), [dense, summed_sizes(dense, inputs)])
+    generator = np.random.default_rng(0)
+    zero = np.ones(dense.shape, dtype=bool)
+    for _ in range(STATES):
+        state = [generator.uniform(-1.0, 1.0, x.shape) for x in inputs[:-1]]
+        values, sizes = (np.array(x) for x in terms(*state, parameters))
+        zero &= np.abs(values) <= share * sizes  # what is no number stays
+    cleared = ca.SX(expression)
+    for i, j in np.argwhere(zero).tolist():
+        cleared[i, j] = 0
+    return ca.sparsify(cleared)

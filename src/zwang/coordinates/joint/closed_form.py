@@ -37,6 +37,7 @@ from zwang.terms import FloatArray
 from zwang.tracing.constraint import Constraint
 from zwang.tracing.differentiate import Symbols, TracedConstraint
 from zwang.tracing.traced_model import Definition, TracedModel
+from zwang.tracing.vanishing_rows import without_vanishing_entries
 
 if TYPE_CHECKING:
     import casadi
@@ -47,6 +48,9 @@ __all__ = ["ProjectedMechanism", "projected"]
 MOST_BODIES = 10
 #: Dimensions are written with so many digits, and are zero below this share of the largest.
 DIGITS, NOTHING = 13, 1e-14
+#: What so few digits leave of a sum that cancels, as a share of what was summed: a row of a loop in
+#: a plane that is zero on paper. Some hundred numbers go into an entry.
+CANCELLED = 100.0 * 10.0**-DIGITS
 #: Multiples of this angle are kept as such: cos(θ + π/2) is −sin θ.
 STEP = np.pi / 12
 #: Letters of the numbers of bodies and forces, before the name of what they belong to.
@@ -206,13 +210,16 @@ class ProjectedMechanism:
         def put(e: casadi.SX) -> casadi.SX:
             return ca.substitute(e, asked, given)
 
+        def cleared(e: casadi.SX) -> casadi.SX:
+            numbers = np.array([float(x) for x in self.definition.parameters.values()])
+            return without_vanishing_entries(e, (theta, v_hat, t, p), numbers, CANCELLED)
+
         def rows(block: TracedConstraint) -> TracedConstraint:
             A = put(block.A)
             value = None if block.value is None else put(block.value)
             rate = None if block.rate is None else put(block.rate)
-            return TracedConstraint(
-                block.level, value, rate, ca.mtimes(A, J), put(block.b) - ca.mtimes(A, drift)
-            )
+            A_hat, b_hat = ca.mtimes(A, J), put(block.b) - ca.mtimes(A, drift)
+            return TracedConstraint(block.level, value, rate, cleared(A_hat), cleared(b_hat))
 
         M, Q = put(full.M), put(full.Q + full.C)
         blocks = {name: rows(full.blocks[name]) for name in self.definition.constraints}
@@ -284,7 +291,8 @@ class ProjectedMechanism:
         p = np.array([float(parameters[name]) for name in self.definition.parameters])
         terms = [self._evaluated(*state, p) for state in zip(q, v, t, strict=True)]
         M, Q, A, b = (np.stack(x) for x in zip(*terms, strict=True))
-        return solve(M, Q[..., 0], A, b[..., 0])
+        names, coordinates = self.model.row_names, self.definition.velocities
+        return solve(M, Q[..., 0], A, b[..., 0], names=names, coordinates=coordinates)
 
     def _evaluated(self, q: FloatArray, v: FloatArray, t: float, p: FloatArray) -> list[FloatArray]:
         return [np.array(x) for x in self._terms(q, v, t, p)]

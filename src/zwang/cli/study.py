@@ -1,0 +1,217 @@
+"""Results of ``zwang sweep``: printed, exported, drawn and reported."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from zwang.cli.output import Printer
+from zwang.errors import InputError, MissingExtraError
+from zwang.studies.dataset import RECORD
+from zwang.studies.study import Study, open_study
+
+__all__ = [
+    "TABLES",
+    "export_study",
+    "is_study",
+    "plot_study",
+    "report_study",
+    "require_table",
+    "results",
+    "say_results",
+    "write_table",
+]
+
+#: Runs that are printed one by one; of more, statistics of the outputs are.
+SHOWN = 20
+#: Endings of tables that can be written.
+TABLES = (".csv", ".xlsx")
+#: Width for tables that go to no terminal.
+WIDE = 200
+
+
+def is_study(folder: Path) -> bool:
+    """Whether a folder is the dataset of a study; one of rounds is refused with their names."""
+    if (folder / "round-0.zarr").is_dir():
+        rounds = sorted(x.name for x in folder.glob("round-*.zarr"))
+        raise InputError(
+            f"folder '{folder}'",
+            must="be a run or one study",
+            but=f"has a study for each of {len(rounds)} rounds",
+            advice=f"Name one of them, as {quote(str(folder / rounds[-1]))}.",
+        )
+    # A stored run is a Zarr group, too.
+    return (folder / "zarr.json").is_file() and (folder / RECORD / "plan.json").is_file()
+
+
+def results(found: Study) -> dict[str, Any]:
+    """What outputs came to, as data: statistics, and of few runs all values, the last over time."""
+    facts: dict[str, Any] = {"statistics": found.statistics()}
+    if found.plan.count <= SHOWN:
+        table = _last_values(found)
+        facts["results"] = {
+            str(name): column.astype(object).where(column.notna(), None).tolist()
+            for name, column in table.items()
+        }
+    return facts
+
+
+def say_results(out: Printer, found: Study) -> None:
+    """Print the runs of a small study one by one, and statistics of a large one."""
+    if out.as_json:
+        return
+    if found.plan.count <= SHOWN:
+        table = _last_values(found, units=True)
+        if set(table["status"]) == {"finished"}:
+            table = table.drop(columns="status")
+        out.say(_printed(table))
+    else:
+        out.say(_statistics(found, found.statistics()))
+    if any(x.dimensions for x in found.outputs.variables()):
+        out.say(f"Of outputs over {found.outputs.time_name} these are the last values.")
+    out.say("")
+
+
+def _last_values(found: Study, *, units: bool = False) -> Any:
+    """A line for each run: what varies, outputs and how it ended."""
+    table = found.to_pandas(units=units).drop(columns="reason")
+    return table[~table.index.duplicated(keep="last")]
+
+
+def _printed(table: Any) -> str:
+    """Columns to the width of the terminal, those that do not fit below."""
+    width = max(shutil.get_terminal_size((WIDE, 24)).columns, 40)
+    text = table.rename_axis(None).to_string(
+        float_format=lambda x: f"{x:.6g}", line_width=width, na_rep="–"
+    )
+    return "\n".join(f"  {line}".rstrip() for line in text.split("\n"))
+
+
+def _statistics(found: Study, facts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Least, mean and greatest values, with what varies where they are."""
+    lines = []
+    for name, x in facts.items():
+        unit = f" {x['unit']}" if x["unit"] else ""
+        if not x["runs"]:
+            lines.append(f"  {name}: no run that finished has a value")
+            continue
+        lines.append(
+            f"  {name}: mean {x['mean']:.6g}{unit}, standard deviation {x['deviation']:.3g}{unit}"
+        )
+        for what in ("least", "greatest"):
+            run = x[f"run_of_{what}"]
+            where = ", ".join(
+                f"{n} = {v:.6g}" if isinstance(v, float) else f"{n} = {v}"
+                for n, v in found.values_of(run).items()
+            )
+            lines.append(f"    {what:<8} {x[what]:.6g}{unit} in run {run}: {where}")
+    return "\n".join(lines)
+
+
+def write_table(
+    found: Study, target: Path, names: list[str] | None = None, *, units: bool = False
+) -> None:
+    """The results as a file that a spreadsheet reads."""
+    require_table(target)
+    if target.suffix.lower() == ".csv":
+        found.to_csv(target, names, units=units)
+        return
+    try:
+        found.to_pandas(names, units=units).to_excel(target)
+    except ImportError as error:
+        raise MissingExtraError("a table for Excel", "openpyxl", "data") from error
+
+
+def require_table(target: Path) -> None:
+    """Refuse a file that no table can be written to."""
+    if target.suffix.lower() not in TABLES:
+        raise InputError(
+            f"file '{target}'",
+            found=f"the ending {target.suffix!r}",
+            expected=f"one of {', '.join(TABLES)} for the results of a study",
+        )
+    if not target.parent.is_dir():
+        raise InputError(
+            f"file '{target}'",
+            must="be in a folder that exists",
+            but=f"there is no folder '{target.parent}'",
+        )
+
+
+def export_study(
+    out: Printer,
+    folder: Path,
+    names: list[str],
+    output: Path | None,
+    model: Path | None,
+    *,
+    units: bool,
+    listed: bool,
+    summary: bool,
+    refused: Mapping[str, Any],
+) -> None:
+    """Write the results as a table, list what is in it, or print statistics."""
+    _require_none(refused)
+    found = open_study(folder, model)
+    if listed:
+        data = found.dataset
+        kept = [*found.plan.names, *(x.name for x in found.outputs.variables())]
+        columns = {n: data[n].attrs.get("units", "") for n in kept}
+        out.result({"study": str(folder), "columns": columns})
+        varied = {n: f"varies {unit and f'[{unit}]'}".strip() for n, unit in columns.items()}
+        told = {n: f"[{unit}]" if unit else "" for n, unit in columns.items()}
+        out.table(folder.name, told | {n: varied[n] for n in found.plan.names})
+        return
+    if summary:
+        facts = found.statistics(names or None)
+        out.result({"study": str(folder), "statistics": facts})
+        out.say(_statistics(found, facts))
+        return
+    target = Path(f"{folder.stem}.csv") if output is None else output
+    if output is None and target.exists():
+        raise InputError(
+            f"file '{target}'",
+            must="be named to be written over",
+            but="it is there already",
+            advice=f"Write --csv {target}, or another name.",
+        )
+    write_table(found, target, names or None, units=units)
+    out.result({"study": str(folder), "table": str(target)})
+    out.say(f"Wrote {target}.")
+
+
+def plot_study(
+    folder: Path,
+    names: list[str],
+    model: Path | None,
+    *,
+    kind: str | None,
+    against: str | None,
+    paper: bool,
+    refused: Mapping[str, Any],
+) -> Any:
+    """A figure of outputs over what varies."""
+    _require_none(refused)
+    over = None if against is None else [n.strip() for n in against.split(",")]
+    style = "paper" if paper else "screen"
+    return open_study(folder, model).plot(*names, kind=kind, against=over, style=style)
+
+
+def report_study(
+    out: Printer, folder: Path, output: Path | None, model: Path | None, *, force: bool
+) -> None:
+    """One HTML file of a study."""
+    target = Path(f"{folder.stem}.html") if output is None else output
+    path = open_study(folder, model).report(target, overwrite=force)
+    out.result({"study": str(folder), "report": str(path)})
+    out.say(f"Wrote {path}: open it in a browser.")
+
+
+def _require_none(refused: Mapping[str, Any]) -> None:
+    """Refuse options that are of runs alone."""
+    for option, value in refused.items():
+        if value:
+            raise InputError(option, must="be given with a run", but="the folder is a study")
