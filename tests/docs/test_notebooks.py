@@ -37,7 +37,8 @@ def test_it_runs_and_what_it_shows_shows_itself(path):
         if last is not None:
             value = eval(compile(ast.Expression(last.value), path.name, "eval"), names)
             shown += value is not None
-            if type(value).__module__.startswith("zwang"):
+            ours = type(value).__module__.startswith("zwang")
+            if ours and not isinstance(value, plt.Figure):  # which notebooks draw
                 assert value._repr_html_()
     plt.close("all")  # others count them
     assert shown
