@@ -14,6 +14,9 @@ from scipy.integrate import solve_ivp
 import zwang as zw
 
 MASS, RADIUS, GRAVITY = 1.0, 0.1, 9.81
+#: Tolerances that the contact may be off by after 5 s: where rows take over from others some ten
+#: are lost, and where depends on the processor. An equation of positions that drifts costs 1800.
+OFF = 200.0
 
 
 def disk_in_parabola(k: float) -> zw.System:
@@ -70,8 +73,7 @@ def test_positions_are_kept_where_velocities_say_the_same(k: float, integrator: 
         assert run.finished, run.status
         assert run.worst_residual < 1e-11
         expected = contact_by_one_equation(k, 0.5, run.t)
-        # Errors grow with time; a row that drifts costs thousands of tolerances.
-        assert np.abs(run.q[:, 3] - expected).max() < 20.0 * tolerance
+        assert np.abs(run.q[:, 3] - expected).max() < OFF * tolerance
         left_out = [note for note in run.notes if "follow from the others" in note]
         assert left_out
         assert all(note.rpartition(": ")[2].startswith("roll") for note in left_out)
