@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from zwang.cli.output import Printer
-from zwang.cli.study import export_study, is_study, plot_study
+from zwang.cli.study import export_study, is_study, plot_study, table_path
 from zwang.errors import InputError, MissingExtraError
 from zwang.model_files.model import read_model
 from zwang.model_files.stored import load
@@ -105,14 +105,7 @@ def export(
         out.result({"run": str(folder), "summary": facts})
         out.say(summary_table(facts))
         return
-    target = Path(f"{folder.stem}.csv") if output is None else output
-    if output is None and target.exists():
-        raise InputError(
-            f"file '{target}'",
-            must="be named to be written over",
-            but="it is there already",
-            advice=f"Write --csv {target}, or another name.",
-        )
+    target = table_path(folder, output)
     _write(run, target, channels or None, every, units=units, degrees=degrees)
     out.result({"run": str(folder), "table": str(target)})
     out.say(f"Wrote {target}.")

@@ -22,6 +22,7 @@ __all__ = [
     "require_table",
     "results",
     "say_results",
+    "table_path",
     "write_table",
 ]
 
@@ -125,6 +126,19 @@ def write_table(
         raise MissingExtraError("a table for Excel", "openpyxl", "data") from error
 
 
+def table_path(folder: Path, output: Path | None) -> Path:
+    """The file for a table of a run or study: the one given, or a new one named after it."""
+    target = Path(f"{folder.stem}.csv") if output is None else output
+    if output is None and target.exists():
+        raise InputError(
+            f"file '{target}'",
+            must="be named to be written over",
+            but="it is there already",
+            advice=f"Write --csv {target}, or another name.",
+        )
+    return target
+
+
 def require_table(target: Path) -> None:
     """Refuse a file that no table can be written to."""
     if target.suffix.lower() not in TABLES:
@@ -170,14 +184,7 @@ def export_study(
         out.result({"study": str(folder), "statistics": facts})
         out.say(_statistics(found, facts))
         return
-    target = Path(f"{folder.stem}.csv") if output is None else output
-    if output is None and target.exists():
-        raise InputError(
-            f"file '{target}'",
-            must="be named to be written over",
-            but="it is there already",
-            advice=f"Write --csv {target}, or another name.",
-        )
+    target = table_path(folder, output)
     write_table(found, target, names or None, units=units)
     out.result({"study": str(folder), "table": str(target)})
     out.say(f"Wrote {target}.")

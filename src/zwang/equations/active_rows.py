@@ -48,6 +48,7 @@ __all__ = [
     "ActiveRows",
     "RowsAtStart",
     "deficit",
+    "may_go",
     "redundant_rows",
     "redundant_rows_of_many",
     "scaled_rows_at",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zwang.equations.active_rows import may_go, scaled_rows_at
 from zwang.simulation.constraint_geometry import CLEAR, NOISE, row_lengths, velocity_scales
 from zwang.simulation.full_terms import full_terms
 from zwang.terms import FloatArray
@@ -20,7 +21,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
 
-__all__ = ["misses_a_row", "on_all_rows"]
+__all__ = ["acting_rows_hold", "misses_a_row", "on_all_rows"]
 
 #: Residuals up to which states count as on their constraints, for states of unit size: well below
 #: what `zwang.verify` allows (1e-12), and above what projections leave (1e-13).
@@ -31,6 +32,17 @@ LARGEST = 1e-6
 STEPS = 2
 #: Entries of A up to which dense matrices serve.
 MOST = 250_000
+
+
+def acting_rows_hold(
+    equations: Equations, left_out: tuple[int, ...], y: FloatArray, t: float, p: FloatArray
+) -> bool:
+    """Whether the rows that act imply those left out at a state, by a wide margin.
+
+    Where they do not, what a program with these rows does there tells nothing against it.
+    """
+    q, v = np.split(y, [len(equations.coordinates)])
+    return bool(may_go(scaled_rows_at(equations, q, v, t, p), left_out))
 
 
 def misses_a_row(equations: Equations, y: FloatArray, t: FloatArray, p: FloatArray) -> bool:

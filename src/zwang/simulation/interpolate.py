@@ -15,7 +15,7 @@ from zwang.programs.contract import Program
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment
 from zwang.results.status import status_of
-from zwang.simulation.all_rows import on_all_rows
+from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
 from zwang.simulation.program_check import Disagreement, look, motion_of
 from zwang.simulation.select_program import LatestProgram, ProgramStart, select_program
 from zwang.terms import FloatArray
@@ -53,11 +53,13 @@ def disagreements(run: Run, count: int) -> list[str]:
         for i in rows[:: max(len(rows) // count, 1)]:
             y, t = np.concatenate([run.q[i], run.v[i]]), float(run.t[i])
             doubt = _doubt(run, segment, program, y, t)
+            left_out, equations = program.left_out, system.equations
             if (
-                doubt is not None and program.left_out
-            ):  # rows that act may lose rank where all do not
-                start = ProgramStart(y, t, p)
-                here = select_program(system.equations, start, run.settings)
+                doubt is not None
+                and left_out
+                and not acting_rows_hold(equations, left_out, y, t, p)
+            ):
+                here = select_program(equations, ProgramStart(y, t, p), run.settings)
                 doubt = _doubt(run, segment, here, y, t)
             found += [] if doubt is None else [f"its program is not right: {doubt}"]
     return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from zwang.arguments.states import single_time
+from zwang.equations.evaluations import OFF
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.terms import FloatArray
@@ -41,7 +42,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 #: A start may miss its constraints by this much, relative; it is then put on them and the run says
 #: so. What is further off is a mistake of the user's.
-START_TOLERANCE = 1e-6
+START_TOLERANCE = OFF
 
 #: A start that misses its constraints by less is put on them without a note.
 UNREMARKABLE = 1e-9

@@ -46,7 +46,7 @@ from zwang.results.status import (
 )
 from zwang.results.store import Store
 from zwang.results.writer import RunWriter
-from zwang.simulation.all_rows import on_all_rows
+from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
 from zwang.simulation.controllers import Sampling
 from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Guard
@@ -80,7 +80,12 @@ from zwang.simulation.rank_report import (
     chosen_rows_lost_rank,
     rank_changes,
 )
-from zwang.simulation.select_program import LatestProgram, ProgramStart, in_python
+from zwang.simulation.select_program import (
+    LatestProgram,
+    ProgramStart,
+    in_python,
+    select_program,
+)
 from zwang.simulation.switching_times import Switching, SwitchingTimes
 from zwang.terms import FloatArray
 
@@ -494,10 +499,10 @@ class Simulation:
             return doubt
         here = self.loop.in_system(y[None], np.array([t]))[0]
         try:
-            other = self._program(ProgramStart(here, t, p))
+            if acting_rows_hold(equations, program.left_out, here, t, p):
+                return doubt
+            other = select_program(equations, ProgramStart(here, t, p), self.settings)
         except ZwangError:  # a state that is no state of the system
-            return doubt
-        if other.left_out == program.left_out:
             return doubt
         y, inner = (here, p) if other.carrier is None else other.carrier.entered(here, t, p)
         return self.guard.look(equations, other, (y, t), inner, p)
