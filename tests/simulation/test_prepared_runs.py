@@ -142,6 +142,21 @@ def test_other_parameters_and_times_of_the_start(unprepared):
     assert isinstance(found, PlainRun)
 
 
+@pytest.mark.parametrize("coordinates", ["auto", "absolute"])
+def test_changes_of_rank_are_told_though_the_loop_has_gone_on(unprepared, coordinates):
+    """A folding linkage lies flat on its way; what was written there is looked at when asked."""
+    system = zw.library.four_bars(2).system
+    start = start_of(system)
+    choices = {"until": 3.0, "save": 0.5, "tolerance": 1e-7, "coordinates": coordinates}
+    expected = unprepared(system, start, **choices)
+    system.simulate(start, **choices)
+    found = system.simulate(start, **choices)
+    system.simulate(start, **{**choices, "until": 0.1})
+    assert isinstance(found, PlainRun)
+    assert len([r for r in found.ranks if not r.lasting]) > 0
+    assert_same(found, expected)
+
+
 def test_a_run_that_is_not_over_goes_on_in_the_simulation(unprepared, monkeypatch):
     system = zw.library.four_bar().system
     start = start_of(system)

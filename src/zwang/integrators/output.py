@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +105,18 @@ class Chunk(NamedTuple):
         """Changes of rank of a lane."""
         rows = self.logs[: self.logged[lane], :, lane]
         return rank_logs(rows, self.carrier, self.parameters[:, lane])
+
+    def kept_ranks(self, lane: int = 0) -> Callable[[], list[RankLog]]:
+        """The same for later, when the loop may have gone on."""
+        if not self.logged[lane]:
+            return no_ranks
+        rows = self.logs[: self.logged[lane], :, lane].copy()
+        return partial(rank_logs, rows, self.carrier, self.parameters[:, lane].copy())
+
+
+def no_ranks() -> list[RankLog]:
+    """Of a loop in which the rank did not change."""
+    return []
 
 
 def left(

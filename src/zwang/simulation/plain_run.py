@@ -9,15 +9,16 @@ from zwang.caching import computed_once
 from zwang.codegen.environment import noted
 from zwang.integrators import memory as sh
 from zwang.results.run import Counts, Run
-from zwang.results.segments import Beginning, Segment
+from zwang.results.segments import Beginning, RankChange, Segment
 from zwang.results.status import status_of
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.notes import off_constraints_note
+from zwang.simulation.rank_report import rank_changes
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.integrators.contract import Loop
-    from zwang.integrators.output import Chunk
+    from zwang.integrators.output import Chunk, RankLog
     from zwang.programs.contract import Program
     from zwang.simulation.origin import Origin
 
@@ -37,6 +38,7 @@ class RepeatedRun(NamedTuple):
     t, y : states in the coordinates of the system, the start first.
     work : as counted.
     ended : when [s].
+    ranks : what it wrote of changes of rank; they are looked at when they are asked for.
     """
 
     program: Program
@@ -45,6 +47,7 @@ class RepeatedRun(NamedTuple):
     y: FloatArray
     work: tuple[int, ...]
     ended: float
+    ranks: Callable[[], list[RankLog]]
 
 
 class UnfinishedRun(NamedTuple):
@@ -106,6 +109,12 @@ def _segments(run: PlainRun) -> tuple[Segment, ...]:
     return (Segment(0, len(run.t), run.system, origin.parameters, began),)
 
 
+def _ranks(run: PlainRun) -> tuple[RankChange, ...]:
+    origin, (program, *_), logs = run.origin, run.done, run.done.ranks()
+    met = rank_changes(origin.system, program, logs, origin.parameters, origin.t)
+    return (*origin.ranks_at_start(program), *met)
+
+
 def _notes(run: PlainRun) -> tuple[str, ...]:
     origin, done = run.origin, run.done
     notes = origin.notes_at_start()
@@ -128,7 +137,7 @@ WHEN_ASKED: dict[str, Callable[[PlainRun], Any]] = {
     "segments": _segments,
     "counts": lambda run: Counts(*run.done.work),
     "between": lambda _: states_between,
-    "ranks": lambda run: tuple(run.origin.ranks_at_start(run.done.program)),
+    "ranks": _ranks,
     "notes": _notes,
     "scales": lambda run: run.origin.scales.copy(),
     "watched": lambda _: {},

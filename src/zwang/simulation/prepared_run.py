@@ -99,12 +99,12 @@ class PreparedRun:
         loop.saves_present = True
         chunk = loop.advance(self._budget, self._rows)
         t, y = chunk.saved()
-        quiet = chunk.code == sh.DONE and not chunk.logged[0] and not loop.held_back()
+        quiet = chunk.code == sh.DONE and not loop.held_back()
         if not quiet or guard.wanted(1) or not self._met(loop, t, y, start.p):
             return UnfinishedRun(self.notes, loop, chunk, y[0].copy())
-        ended, work = loop.memory.item(sh.T, 0), loop.work_done()
+        ended, work, ranks = loop.memory.item(sh.T, 0), loop.work_done(), chunk.kept_ranks()
         self._spare.append(loop)
-        return RepeatedRun(self._program, self.notes, t, y, work, ended)
+        return RepeatedRun(self._program, self.notes, t, y, work, ended, ranks)
 
     def take_back(self, loop: Loop) -> None:
         """Keep a loop that was gone on with, see `UnfinishedRun`, and is over, for the next run."""
