@@ -77,8 +77,7 @@ class Parts:
 
     def at_vector(self, p: np.ndarray) -> Parts:
         """`at` for the flat array of all parameters."""
-        places = self._marker_places
-        if self.geometry is None and np.array_equal(p[places], self.defaults[places]):
+        if self.geometry is None and p[self._marker_places].tobytes() == self._marker_bits:
             return self
         names = () if self.geometry is None else self.geometry.names
         slots, known = self.slots, self.all_parameters
@@ -105,6 +104,11 @@ class Parts:
         """Where they are among the flat array of all parameters."""
         places = [range(*self.slots[name]) for name in self._marker_names]
         return np.array([i for place in places for i in place], dtype=int)
+
+    @cached_property
+    def _marker_bits(self) -> bytes:
+        """Their defaults; what differs in bits and not in value is found to be equal later."""
+        return self.defaults[self._marker_places].tobytes()
 
     def with_markers(self, values: Mapping[str, Any]) -> Parts:
         """The same with other points and axes of joints, where they are given as parameters."""

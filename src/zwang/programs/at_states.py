@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SIDE_BY_SIDE",
     "at_states",
+    "beyond",
     "disagreements",
     "evaluated",
     "largest_miss",
@@ -68,41 +69,38 @@ def _evaluate(
     kernel: Kernel, given: tuple[FloatArray, ...], found: FloatArray, tables: FloatArray
 ) -> None:
     q, v, t, p = given
-    lanes, nq, nv = kernel.lanes, q.shape[1], v.shape[1]
-    Q, V, T = np.empty((nq, lanes)), np.empty((nv, lanes)), np.empty((1, lanes))
-    side = np.empty((kernel.outputs[0].size, lanes))
+    sizes = kernel.lanes, q.shape[1], v.shape[1], kernel.outputs[0].size
     t, p = np.ascontiguousarray(t, dtype=float), np.ascontiguousarray(p, dtype=float)
-    memory = Q, V, T, side, kernel.work()
-    _at_states(kernel.address, _joined(q, v), t, p, found, tables, memory)
+    _at_states(kernel.address, _joined(q, v), t, p, found, tables, sizes, kernel.work())
 
 
 def _joined(q: FloatArray, v: FloatArray) -> FloatArray:
     """States (nt, nq + nv): without a copy where both are parts of one array, as in a run."""
     both, nq = q.base, q.shape[1]
-    if isinstance(both, np.ndarray) and both is v.base and both.dtype == np.float64:
-        whole = both.shape == (len(q), nq + v.shape[1]) and both.flags.c_contiguous
-        if whole and v.ctypes.data == both.ctypes.data + 8 * nq:
-            return both
     row = 8 * (nq + v.shape[1])
     together = q.strides == v.strides == (row, 8) and q.dtype == v.dtype == np.float64
     if together and len(q) and v.ctypes.data == q.ctypes.data + 8 * nq:
-        return np.lib.stride_tricks.as_strided(q, (len(q), row // 8), q.strides)
+        shape = len(q), row // 8
+        if isinstance(both, np.ndarray) and both.dtype == np.float64 and both.shape == shape:
+            return both
+        return np.lib.stride_tricks.as_strided(q, shape, q.strides)
     return np.concatenate([q, v], axis=1, dtype=float)
 
 
 @loop
-def _at_states(kernel, y, t, p, found, tables, memory):
+def _at_states(kernel, y, t, p, found, tables, sizes, work):
     """`tables_at_states` by address; the last block goes on with the last state."""
-    Q, V, T, side, work = memory
-    count, lanes, nq = y.shape[0], T.shape[1], Q.shape[0]
-    rows, columns = found.shape[0], tables.shape[2]
+    lanes, nq, nv, size = sizes
+    Q, V, T = np.empty((nq, lanes)), np.empty((nv, lanes)), np.empty((1, lanes))
+    side = np.empty((size, lanes))
+    count, rows, columns = y.shape[0], found.shape[0], tables.shape[2]
     first = 0
     while first < count:
         for k in range(lanes):
             i = min(first + k, count - 1)
             for j in range(nq):
                 Q[j, k] = y[i, j]
-            for j in range(V.shape[0]):
+            for j in range(nv):
                 V[j, k] = y[i, nq + j]
             T[0, k] = t[i]
         call(kernel, Q, V, T, p, side, work)
@@ -116,6 +114,16 @@ def _at_states(kernel, y, t, p, found, tables, memory):
                 for j in range(columns):
                     tables[n, first + k, j] = side[at + j, k]
         first += lanes
+
+
+@loop
+def beyond(values, sizes, limit):
+    """How many of some values (n,) exceed their sizes (n,) times a limit, or are no numbers."""
+    count = 0
+    for k in range(values.shape[0]):
+        if not values[k] <= limit * sizes[k]:
+            count += 1
+    return count
 
 
 # --- residuals, state by state --------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.caching import PassedOn, computed_once
+from zwang.caching import PassedOn, Remembered, computed_once
 from zwang.equations.determinacy import determinate_joints
 from zwang.errors import ZwangError
 from zwang.linalg.products import transpose_matvec
@@ -25,7 +25,7 @@ from zwang.multibody.pose import BodyKind
 from zwang.multibody.unknown_tooth_forces import untold_joints
 from zwang.multibody.wrench import ended, joint_wrench, wrench_expression
 from zwang.programs import forces as of_functions
-from zwang.programs.at_states import at_states, tables_at_states
+from zwang.programs.at_states import at_states, beyond, tables_at_states
 from zwang.programs.blocks import forces as of_mechanisms
 from zwang.programs.blocks.forces import BlockForces, JointEnd, Telling
 from zwang.programs.forces import ForceExpressions, force_kernel
@@ -51,6 +51,8 @@ DOUBT = 2e-11
 APART = 1e-10
 #: Rows of unit length of which less than this is left beside others depend on them.
 LEFT = 1e-9
+#: Kernels of forces that are remembered with the parameters of a run.
+KEPT = 8
 #: Share of the force of a joint in a random dependency below which it has none.
 NO_SHARE = 1e-8
 
@@ -63,6 +65,7 @@ class StretchForces(ABC):
     equations : with the constraints that act.
     q, v, t : the states, shapes (n, nq), (n, nv) and (n,).
     parameters : values of all parameters.
+    p : the same as one array, if it is known.
     """
 
     def __init__(
@@ -72,9 +75,11 @@ class StretchForces(ABC):
         v: FloatArray,
         t: FloatArray,
         parameters: Mapping[str, Any],
+        p: FloatArray | None = None,
     ) -> None:
         self.equations, self.q, self.v, self.t = equations, q, v, t
-        self.parameters, self.p = parameters, equations.parameter_vector(parameters)
+        self.parameters = parameters
+        self.p = equations.parameter_vector(parameters) if p is None else p
 
     @computed_once
     def kept(self) -> ForceKernels:
@@ -160,6 +165,7 @@ def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
                 run.v[s.first : s.last],
                 run.t[s.first : s.last],
                 s.parameters,
+                s.p,
             ),
         )
         for s in run.segments
@@ -168,10 +174,15 @@ def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
 
 
 def forces_of(
-    equations: Equations, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
+    equations: Equations,
+    q: FloatArray,
+    v: FloatArray,
+    t: FloatArray,
+    parameters: Mapping[str, Any],
+    p: FloatArray | None = None,
 ) -> StretchForces:
-    """Forces along a segment of a run, by what serves its equations."""
-    return _kind_of(equations)(equations, q, v, t, parameters)
+    """Forces along a segment of a run, by what serves its equations; see `StretchForces`."""
+    return _kind_of(equations)(equations, q, v, t, parameters, p)
 
 
 def _kind_of(equations: Equations) -> type[StretchForces]:
@@ -422,19 +433,16 @@ class MechanismForces(StretchForces):
         """Joint → its number among those with wrenches."""
         return self._ends.places
 
-    @computed_once
-    def _numbers(self) -> FloatArray:
-        """Parameters, and then the points of joints on their bodies."""
-        return np.concatenate([self.p, self._ends.arms(self.p)])
-
     def _at_states(self, name: str) -> tuple[Any, ...]:
         """A kernel, and all that it is given."""
-        p = self._numbers
-        return self._blocks.kernel(name, p), self.q, self.v, self.t, p
+        kernel, numbers = self._ends.kernel(name, self.p)
+        return kernel, self.q, self.v, self.t, numbers
 
-    def _doubtful(self, doubts: FloatArray) -> np.ndarray:
+    def _doubtful(self, doubts: FloatArray) -> np.ndarray | tuple[()]:
         """The states at which the output of a kernel is in doubt."""
         error, size, force, whole = doubts
+        if not beyond(error, size, DOUBT**2) and not beyond(force, whole, APART**2):
+            return ()
         return np.flatnonzero(~((error <= DOUBT**2 * size) & (force <= APART**2 * whole)))
 
     @computed_once
@@ -477,7 +485,7 @@ class MechanismForces(StretchForces):
     def _shares(self) -> FloatArray:
         """Shares of the forces of joints in a dependency, squared, shape (joints, n)."""
         random = np.random.default_rng(0).standard_normal(self._blocks.m)
-        numbers = np.concatenate([self._numbers, random])
+        numbers = np.concatenate([self._ends.numbers(self.p), random])
         kernel = self._blocks.kernel("shares", numbers)
         return at_states(kernel, self.q, self.v, self.t, numbers)
 
@@ -489,15 +497,22 @@ class _JointEnds(PassedOn):
         self.parts = equations.parts
         self.places = {name: k for k, name in enumerate(ends_of(self.parts))}
         self.blocks = _block_forces(equations)
-        self._arms = self._at(self.parts)
+        #: By the name of a kernel and the parameters: those of the runs before.
+        self._latest: Remembered[tuple[str, bytes], tuple[Kernel, FloatArray]] = Remembered(KEPT)
 
-    def arms(self, p: FloatArray) -> FloatArray:
-        """Points of all joints on their bodies, three numbers each."""
-        parts = self.parts.at_vector(p)
-        return self._arms if parts is self.parts else self._at(parts)
+    def numbers(self, p: FloatArray) -> FloatArray:
+        """Parameters, and then the points of all joints on their bodies, three numbers each."""
+        ends = ends_of(self.parts.at_vector(p))
+        return np.concatenate([p, *(end.arm for end in ends.values())])
 
-    def _at(self, parts: Parts) -> FloatArray:
-        return np.concatenate([np.zeros(0), *(end.arm for end in ends_of(parts).values())])
+    def kernel(self, name: str, p: FloatArray) -> tuple[Kernel, FloatArray]:
+        """A kernel, see `BlockForces.kernel`, and the numbers that it is given as parameters."""
+        key = name, p.tobytes()
+        found = self._latest.get(key)
+        if found is None:
+            numbers = self.numbers(p)
+            found = self._latest[key] = self.blocks.kernel(name, numbers), numbers
+        return found
 
 
 def ends_of(parts: Parts) -> dict[str, Marker]:

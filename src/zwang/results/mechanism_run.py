@@ -320,10 +320,7 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
             but="this is a user constraint, which acts at no point",
             advice="run.constraint_force gives its generalized force.",
         )
-    if record is not None:
-        force, moment = record.reaction(name)
-    else:
-        force, moment = joint_wrenches(run, joint)
+    force, moment = joint_wrenches(run, joint) if record is None else record.reaction(name)
     if axes != "world":
         seen = _axes(run, parts, joint.a if axes == "joint" else joint.b, own=axes == "joint")
         force, moment = (np.einsum("tji,tj->ti", seen, x) for x in (force, moment))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from os import PathLike
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -499,9 +501,7 @@ class Run(Displayed):
         if name in self.system.velocities:
             return self.v[:, self.system.velocities.index(name)]
         if name in self.system.channels:
-            from zwang.results.mechanism_run import channel
-
-            return channel(self, name)
+            return _of_mechanisms().channel(self, name)
         from zwang.results.channels import channel_values
 
         return channel_values(self, name)
@@ -519,7 +519,7 @@ class Run(Displayed):
         parts = self.system.mechanism
         if parts is None:
             return None
-        return parts.at_vector(self.system.parameter_vector(self.parameters))
+        return parts.at_vector(self.segments[0].p)
 
     def _saved(self, which: Any) -> State:
         """Saved states by number, slice or mask."""
@@ -660,9 +660,7 @@ class Run(Displayed):
 
     def body(self, name: str) -> BodyMotion:
         """Motion of a body of a mechanism: position, rotation, velocities over time."""
-        from zwang.results.mechanism_run import body_motion
-
-        return body_motion(self, name)
+        return _of_mechanisms().body_motion(self, name)
 
     def reaction(self, joint: str, axes: str = "world") -> Reaction:
         """Force and moment that a joint exerts on its second body, at the joint's point.
@@ -672,9 +670,7 @@ class Run(Displayed):
         axes : ``"world"``, ``"body"`` (of the second body) or ``"joint"`` (of the joint's marker on
             the first body, z along its axis).
         """
-        from zwang.results.mechanism_run import reaction
-
-        return reaction(self, joint, axes)
+        return _of_mechanisms().reaction(self, joint, axes)
 
     # --- summary ----------------------------------------------------------------------------------
 
@@ -737,6 +733,17 @@ class Run(Displayed):
         found = [powers(s.system, self._states(s), s.parameters) for s in self._occupied()]
         names = ("applied", "constraint", "nonideal")
         return {name: np.concatenate([part[name] for part in found]) for name in names}
+
+
+@cache
+def _of_mechanisms() -> ModuleType:
+    """What is asked of runs of mechanisms, which loads when it first is.
+
+    Kept, as an import takes longer than the answer for a joint.
+    """
+    from zwang.results import mechanism_run
+
+    return mechanism_run
 
 
 def _remade(values: dict[str, Any]) -> Run:

@@ -113,6 +113,7 @@ class Segment(Displayed):
     began : where it began, which need not be among the saved states; None where that is the first
         saved one, or not known.
     integrator : the method that "auto" has chosen; empty where it is that of the settings.
+    flat_parameters : the parameters as one array, where that is known.
     """
 
     first: int
@@ -121,3 +122,10 @@ class Segment(Displayed):
     parameters: Mapping[str, Any]
     began: Beginning | None = field(default=None, repr=False, compare=False)
     integrator: str = field(default="", repr=False)
+    flat_parameters: FloatArray | None = field(default=None, repr=False, compare=False)
+
+    @computed_once
+    def p(self) -> FloatArray:
+        """All parameters as one array, which is not to be written to."""
+        known = self.flat_parameters
+        return self.system.parameter_vector(self.parameters) if known is None else known

@@ -106,7 +106,8 @@ def _segments(run: PlainRun) -> tuple[Segment, ...]:
     origin, began = run.origin, None
     if not origin.saves_start:
         began = Beginning(origin.t, run.done.y[0].copy(), origin.y)
-    return (Segment(0, len(run.t), run.system, origin.parameters, began),)
+    p = origin.p
+    return (Segment(0, len(run.t), run.system, origin.parameters, began, flat_parameters=p),)
 
 
 def _ranks(run: PlainRun) -> tuple[RankChange, ...]:
