@@ -45,6 +45,9 @@ FAR = 2e3
 #: Eigenvalues of K below this share of the largest are raised to it in a descent step.
 SOFT = 1e-6
 HALVINGS = 40
+#: A step is looked at on its way so often [rad or m], at most so many times; and the share of the
+#: forces on the way that must work against it, and then for it, where it crosses a ridge.
+LOOK, MOST_LOOKS, RIDGE = 0.05, 24, 1e-6
 #: Newton steps for the last digits, and the longest of them, relative to the size of the
 #: coordinates: a longer one would go elsewhere.
 POLISHING_STEPS, LAST_DIGITS = 4, 1e-2
@@ -294,15 +297,43 @@ def _descent(equations: EquationsOf, at: Point, held: Held | None) -> tuple[Poin
 def _line_search(
     equations: EquationsOf, at: Point, step: FloatArray, held: Held | None, V: float | None
 ) -> tuple[Point, float] | None:
-    """A point along a step where the energy is lower, and the share of the step."""
+    """A point along a step where the energy is lower, not across a ridge; the share of the step."""
     slope = -float(at.force @ step)  # of the energy: negative
     part = 1.0
     for _ in range(HALVINGS):
         new = _trial(equations, at, part * step, held)
-        if new is not None and _is_lower(equations, at, new, part * step, part * slope, V):
+        if (
+            new is not None
+            and _is_lower(equations, at, new, part * step, part * slope, V)
+            and not _crosses_a_ridge(equations, at, part * step, held)
+        ):
             return new, part
         part *= 0.5
     return None
+
+
+def _crosses_a_ridge(
+    equations: EquationsOf, at: Point, step: FloatArray, held: Held | None
+) -> bool:
+    """Whether the energy rises and falls again on the way of a long step.
+
+    Beyond lies another valley, with a rest that nothing would roll to from here.
+    """
+    longest = float(np.abs(step).max(initial=0.0))
+    looks = min(int(longest / LOOK), MOST_LOOKS)
+    rising = False
+    for k in range(1, looks + 1):
+        there = _trial(equations, at, k / (looks + 1) * step, held)
+        if there is None:
+            return True
+        D, d = there.spaces.basis, there.spaces.d
+        along = D @ (D.T @ (step / d**2))  # what the constraints there allow of the step
+        gained = float(there.force @ along)  # by a further displacement; negative uphill
+        resisted = RIDGE * float(np.abs(there.force) @ np.abs(along))
+        if rising and gained > resisted:
+            return True
+        rising = rising or gained < -resisted
+    return False
 
 
 def _is_lower(
