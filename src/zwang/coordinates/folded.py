@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -64,6 +65,15 @@ class FoldedEquations(ExpressionEquations):
         """To which size each parameter is rounded; those of the coordinates come last."""
         own = self.parts.defaults.size
         return np.concatenate([sizes_of(self.parts, p[:own]), np.abs(p[own:])])
+
+    @property
+    def body_starts(self) -> Sequence[int]:
+        """Where the velocities of each body begin, and the end; empty where bodies differ in it."""
+        count, bodies = len(self.velocities), len(self.parts.bodies)
+        if self.carrier is None:
+            return self.parts.places[1]
+        each = count // max(bodies, 1)
+        return range(0, count + 1, each) if each and each * bodies == count else ()
 
     @property
     def rows_independent(self) -> bool:

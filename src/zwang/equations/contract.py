@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -192,6 +192,11 @@ class Equations(ABC):
     def mechanism(self) -> Parts | None:
         """Bodies, joints and forces as data; functions have none."""
         return None
+
+    @property
+    def body_starts(self) -> Sequence[int]:
+        """Where the velocities of each body begin, and the end; empty where they are of none."""
+        return ()
 
     @property
     def of_bodies(self) -> MechanismEquations | None:

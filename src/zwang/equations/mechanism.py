@@ -8,7 +8,7 @@ batches of elements and formulations of bodies load when they are first used.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
@@ -67,6 +67,11 @@ class MechanismEquations(Equations):
     def mechanism(self) -> Parts:
         """Bodies, joints and forces as data."""
         return self.parts
+
+    @property
+    def body_starts(self) -> Sequence[int]:
+        """Where the velocities of each body begin, and the end."""
+        return self.parts.places[1]
 
     @property
     def of_bodies(self) -> MechanismEquations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from zwang.programs.factor import ProgramExpressions, least_norm
@@ -64,6 +65,7 @@ def expressions_of(system: Equations, rows: ActiveRows, *, singular: bool) -> Pr
         independent=system.rows_independent,
         distinct=rows.distinct,
         singular_mass=singular,
+        of_body=tuple(a for a, b in pairwise(system.body_starts) for _ in range(a, b)),
     )
     return e if law is None else _with_law(e, model, rows, every)
 

@@ -5,7 +5,9 @@ of the factor, skip zeros — is done here once, on symbols: what remains is str
 
 The recipe, for M v̇ = f + Aᵀλ, A v̇ = b with rows of any rank:
 
-1.  M̃ = M, or M + ε·mean(diag M)·I where M is singular.
+1.  M̃ = M, or M with its diagonal raised by the share ε where M is singular; where it is zero, by ε
+    of the mass of the same body, or of the mean: a light body keeps its mass, however heavy others
+    are.
 2.  K = [[M̃, Aᵀ], [A, −δ R]] with R = diag(Σⱼ a_ij²/M̃_jj), the size each row has in A M⁻¹ Aᵀ; it is
     quasi-definite, so that K = L D Lᵀ exists in any order, without pivoting.
 3.  Solve, and correct once for δ, whose effect is known. For singular M, correct three times
@@ -35,6 +37,7 @@ __all__ = [
     "law_slope",
     "least_norm",
     "project",
+    "raised_diagonal",
     "seen_by",
     "triplets",
 ]
@@ -44,7 +47,8 @@ __all__ = [
 #: about σ². Much smaller, and rounding decides whether redundant rows look independent.
 DELTA = 1e-12
 
-#: Mass given to every velocity where M is singular, relative to the mean of its diagonal.
+#: Mass given to every velocity where M is singular, relative to its own, to that of its body where
+#: it has none, or to the mean of the diagonal where the body has none.
 MASS_SHIFT = 1e-6
 
 
@@ -67,6 +71,7 @@ class ProgramExpressions:
     independent : whether no row can depend on others; then nothing is regularised.
     distinct : whether no row depends on others but in singular positions.
     singular_mass : whether M may be singular.
+    of_body : the first velocity of its body, for each velocity; none where there are no bodies.
     multipliers, law : symbols λ and the non-ideal force C(q, v, t, p, λ) that depends on them, or
         None when `force` holds all of C.
     pressures : symbols n, their values as functions of λ, and the same law as one that is linear in
@@ -96,6 +101,7 @@ class ProgramExpressions:
     independent: bool = False
     distinct: bool = False
     singular_mass: bool = False
+    of_body: tuple[int, ...] = ()
     multipliers: casadi.SX | None = None
     law: casadi.SX | None = None
     pressures: tuple[casadi.SX, casadi.SX, casadi.SX] | None = None
@@ -121,8 +127,7 @@ class Factor:
         self.corrections = 3 if e.singular_mass else 0
         self.delta = 0.0 if e.independent and not e.singular_mass else DELTA
         n = self.n
-        shift = MASS_SHIFT * ca.trace(M) / n if e.singular_mass else ca.SX(0)
-        diagonal = [value + shift for value in entries_of(ca.diag(M))]
+        diagonal = raised_diagonal(M, e.of_body) if e.singular_mass else entries_of(ca.diag(M))
         inverse_mass = [inverse(d) for d in diagonal]
         entries = {(i, j): value for i, j, value in triplets(M) if i > j}
         size: list[casadi.SX] = [ca.SX(0)] * self.m
@@ -215,6 +220,19 @@ class Factor:
             da, dlam = self.solve(r1, r2)
             a, lam = a + da, lam + dlam
         return a, lam
+
+
+def raised_diagonal(M: casadi.SX, of_body: tuple[int, ...] = ()) -> list[casadi.SX]:
+    """The diagonal of M̃ for a singular M, nowhere zero; see `ProgramExpressions`."""
+    import casadi as ca
+
+    values, mean = entries_of(ca.diag(M)), ca.trace(M) / M.shape[0]
+    masses = [values[i] for i in of_body] or [ca.SX(0)] * len(values)
+    typical = [m + (m == 0.0) * mean for m in masses]
+    return [
+        value + MASS_SHIFT * (value + (value == 0.0) * other)
+        for value, other in zip(values, typical, strict=True)
+    ]
 
 
 def triplets(x: casadi.SX) -> Iterator[tuple[int, int, casadi.SX]]:

@@ -28,7 +28,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zwang.errors import NotApplicableError
-from zwang.programs.factor import DELTA, MASS_SHIFT, ProgramExpressions
+from zwang.programs.factor import DELTA, ProgramExpressions, raised_diagonal
 
 if TYPE_CHECKING:
     import casadi
@@ -68,7 +68,7 @@ class _TermsAt:
         import casadi as ca
 
         self.nq, self.nv, self.m = e.q.numel(), e.v.numel(), e.A.shape[0]
-        self.singular_mass = e.singular_mass
+        self.singular_mass, self.of_body = e.singular_mass, e.of_body
         n0 = ca.substitute(e.q_dot, e.v, ca.SX.zeros(e.v.shape))
         state = [e.q, e.v, e.t, e.p]
         self.kinematics = ca.Function("kinematics", [e.q, e.t, e.p], [e.N, n0])
@@ -120,8 +120,9 @@ class _TermsAt:
         """The diagonal of M, nowhere zero, shape (nv, 1)."""
         import casadi as ca
 
-        shift = MASS_SHIFT * ca.trace(M) / self.nv if self.singular_mass else 0.0
-        return ca.densify(ca.diag(M)) + shift
+        if not self.singular_mass:
+            return ca.densify(ca.diag(M))
+        return ca.vertcat(*raised_diagonal(M, self.of_body))
 
     def regularised(self, jacobian: casadi.SX, M: casadi.SX, R: casadi.SX) -> casadi.SX:
         """r_x with δ R for the rows, after the velocities, and a mass for what has none."""

@@ -106,7 +106,7 @@ def _least(f: Any, rows: NDArray[np.bool_], residual: FloatArray) -> FloatArray 
     if f.A.shape[0] * f.A.shape[1] > MOST:
         return None
     A = (f.A if isinstance(f.A, np.ndarray) else f.A.toarray())[rows]
-    d = velocity_scales(f.M)
+    d = velocity_scales(f.M.diagonal())
     lengths = row_lengths(A, d)
     lengths = np.where(lengths > 0.0, lengths, 1.0)
     U, sizes, Vt = np.linalg.svd(A * d / lengths[:, None], full_matrices=False)

@@ -11,7 +11,16 @@ from zwang.linalg.one_thread import product, symmetric_eigen
 from zwang.simulation.full_terms import FullTerms
 from zwang.terms import FloatArray
 
-__all__ = ["CLEAR", "NOISE", "RELATIVE", "ConstraintGeometry", "row_lengths", "velocity_scales"]
+__all__ = [
+    "CLEAR",
+    "NOISE",
+    "RELATIVE",
+    "REST",
+    "ConstraintGeometry",
+    "DenseGeometry",
+    "row_lengths",
+    "velocity_scales",
+]
 
 #: A residual that is this part of what was summed is no rounding, nor an error of a solve. Programs
 #: reach 1e-11 away from singular positions; what is wrong misses by 1e-3 and more.
@@ -24,8 +33,9 @@ REST = 1e-5
 NOISE, CLEAR = 1e-10, 1e-4
 #: Rows or velocities up to which singular values are computed as such.
 FEW = 40
-#: Velocities without mass count as having this part of the largest.
-MASSLESS = 1e-12
+#: Velocities with less than this part of the largest mass are scaled as if they had so much, and
+#: those without as the largest.
+LIGHT = 1e-8
 #: Of very many rows singular values are not known: two regularisations, and a wider limit.
 REGULARISATIONS, RELATIVE_OF_MANY = (1e-10, 1e-13), 1e-5
 #: Errors of a solve grow as the square of the distance from a singular position falls.
@@ -51,7 +61,7 @@ class ConstraintGeometry(ABC):
     @staticmethod
     def of(terms: FullTerms, shifted: FullTerms) -> ConstraintGeometry | None:
         """None where a singular position is so near that no rank is told, or terms overflow."""
-        d = velocity_scales(terms.M)
+        d = velocity_scales(terms.M.diagonal())
         lengths, changed = row_lengths(terms.A, d), row_lengths(shifted.A - terms.A, d)
         lengths = np.maximum(lengths, np.where(changed < np.inf, changed, 0.0))
         if not np.isfinite(lengths).all():
@@ -116,6 +126,23 @@ class DenseGeometry(ConstraintGeometry):
     def off_range(self, force: FloatArray) -> FloatArray:
         """What is left of a scaled force off the range of the scaled Aᵀ."""
         return force - self.V.T @ (self.V @ force)
+
+    def rebalancing(
+        self, M: FloatArray, force: FloatArray, rounding: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The accelerations that a force causes in what the constraints allow, D (DᵀMD)⁻¹ Dᵀf.
+
+        And what rounding of the force, entry by entry, may be of them.
+        """
+        Z = self.d[:, None] * _orthogonal_complement(self.V).T
+        inverse = np.linalg.pinv(Z.T @ M @ Z, rcond=np.finfo(float).eps, hermitian=True)
+        response = Z @ inverse
+        return response @ (Z.T @ force), np.abs(response) @ (np.abs(Z).T @ rounding)
+
+
+def _orthogonal_complement(V: FloatArray) -> FloatArray:
+    """Orthonormal rows at right angles to orthonormal rows."""
+    return np.linalg.svd(V, full_matrices=True)[2][len(V) :]
 
 
 def _by_singular_values(rows: FloatArray) -> tuple[FloatArray, float] | None:
@@ -184,10 +211,17 @@ class SparseGeometry(ConstraintGeometry):
         return min(left, key=np.linalg.norm)
 
 
-def velocity_scales(M: Any) -> FloatArray:
-    """Scales of velocities such that masses are about one; without mass a large one."""
-    diagonal = np.abs(M.diagonal())
-    return 1.0 / np.sqrt(np.maximum(diagonal, MASSLESS * diagonal.max(initial=0.0) or 1.0))
+def velocity_scales(masses: FloatArray) -> FloatArray:
+    """Scales of velocities with masses (…, nv) that make these about one; that of the largest
+    without mass.
+
+    Any scales tell whether a force is one of the constraints. Large ones of massless velocities
+    would make rows that hold them look alike, and every position singular.
+    """
+    masses = np.abs(masses)
+    largest = masses.max(axis=-1, initial=0.0, keepdims=True)
+    largest = np.where(largest > 0.0, largest, 1.0)
+    return 1.0 / np.sqrt(np.where(masses > 0.0, np.maximum(masses, LIGHT * largest), largest))
 
 
 def row_lengths(A: Any, d: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from zwang.caching import PassedOn
-from zwang.simulation.constraint_geometry import MASSLESS, RELATIVE, REST
+from zwang.simulation.constraint_geometry import RELATIVE, REST, velocity_scales
 from zwang.simulation.full_terms import full_terms_function
 from zwang.simulation.program_check import DIFFERENCE, ROUNDINGS
 from zwang.terms import FloatArray
@@ -123,9 +123,7 @@ def _dynamics(
 ) -> FloatArray:
     """A v̇ = b, and M v̇ − Q in the range of Aᵀ; scaled as in `constraint_geometry`."""
     tiny = np.finfo(float).tiny
-    mass = np.abs(np.diagonal(M, axis1=1, axis2=2))
-    largest = mass.max(axis=1, initial=0.0, keepdims=True)
-    d = 1.0 / np.sqrt(np.maximum(mass, np.where(largest > 0.0, MASSLESS * largest, 1.0)))
+    d = velocity_scales(np.diagonal(M, axis1=1, axis2=2))
     force = d * (_times(M, a) - Q)
     summed = d * (_times(np.abs(M), np.abs(a)) + np.abs(Q))
     room = d * _times(np.abs(M), rough)

@@ -26,7 +26,13 @@ import numpy as np
 from zwang.integrators.projection import derivative
 from zwang.integrators.records import LoopEquations
 from zwang.integrators.settings import Drift, Settings
-from zwang.simulation.constraint_geometry import RELATIVE, ConstraintGeometry, row_lengths
+from zwang.simulation.constraint_geometry import (
+    RELATIVE,
+    REST,
+    ConstraintGeometry,
+    DenseGeometry,
+    row_lengths,
+)
 from zwang.simulation.full_terms import FullTerms, full_terms
 from zwang.simulation.mass_check import indefinite
 from zwang.terms import FloatArray
@@ -59,6 +65,10 @@ MISSED, TOLERANCES = 1e-6, 100.0
 STAYS, MOVES = 1e-6, 1e4
 #: Step of the differences that give rates of carried states, in parts of the time they change in.
 DIFFERENCE = 1e-3
+
+#: Masses that are less than the first part of the largest are looked at by themselves, with this
+#: share of their accelerations as the limit.
+UNLIKE, OF_LIGHT = 1e-4, 1e-4
 
 #: A velocity that all rows allow is added in this size, relative, and may change by this share of
 #: it where it is corrected. Programs change 1e-11 of it; one freedom less of a hundred, a tenth.
@@ -188,6 +198,7 @@ def looks(
         _miss_of_rates(equations, terms, found),
         *_miss_of_rows(equations, terms, shifted, geometry, found, settings),
         _miss_of_balance(equations, terms, shifted, geometry, found),
+        *_miss_of_light_bodies(equations, terms, shifted, geometry, found),
     ]
 
 
@@ -253,6 +264,37 @@ def _miss_of_balance(
         f"of all for {equations.velocities[worst]!r}: {abs(left[worst] / geometry.d[worst]):.3g} "
         f"is left where {sizes[worst] / geometry.d[worst]:.3g} is summed",
     )
+
+
+def _miss_of_light_bodies(
+    equations: Equations,
+    terms: FullTerms,
+    shifted: FullTerms,
+    geometry: ConstraintGeometry,
+    found: ProgramState,
+) -> list[Miss]:
+    """The same as accelerations: of forces, the part that moves a light body is next to nothing."""
+    diagonal = np.abs(terms.M.diagonal())
+    some = diagonal[diagonal > 0.0]
+    if not isinstance(geometry, DenseGeometry) or terms.law is not None or not len(some):
+        return []
+    if some.min() > UNLIKE * some.max():
+        return []
+    a, rough = (x[len(equations.coordinates) :] for x in (found.rates, found.rough))
+    summed = abs(terms.M) @ np.abs(a) + np.abs(terms.Q)
+    changed = abs(shifted.M - terms.M) @ np.abs(a) + np.abs(shifted.Q - terms.Q)
+    rounding = ROUNDINGS * summed + _room(changed) + abs(terms.M) @ rough
+    off, allowed = geometry.rebalancing(terms.M, terms.M @ a - terms.Q, rounding)
+    alone = np.divide(np.abs(terms.Q), diagonal, out=np.zeros_like(a), where=diagonal > 0.0)
+    sizes = np.abs(a) + alone + REST * np.abs(a).max(initial=0.0)
+    worst, ratio = _worst(np.abs(off), OF_LIGHT * geometry.limit / RELATIVE * sizes + allowed)
+    return [
+        Miss(
+            ratio,
+            f"the acceleration {equations.velocities[worst]!r} is {a[worst]:.6g}, by the forces "
+            f"and masses it is {a[worst] - off[worst]:.6g}",
+        )
+    ]
 
 
 def _room(changed: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zwang.programs.blocks.algebra import Pivot, inverse, packed, solve_lower, symmetric
 from zwang.programs.blocks.layout import ElementType, NodeType
+from zwang.programs.factor import MASS_SHIFT
 
 if TYPE_CHECKING:
     import casadi
@@ -75,7 +76,7 @@ def _terms_of(kind: NodeType) -> dict[str, casadi.SX]:
     inputs = [ca.SX.sym(f"i{k}", kind.terms.sparsity_in(k)) for k in range(4)]
     config, N, M, f = kind.terms.call(inputs)
     q, v, data, shared = inputs
-    full = M + ca.diag(ca.SX(list(kind.shift))) if kind.shift else M
+    full = M + ca.diag(_raised(M, kind.shift)) if kind.shift else M
     return {
         "q": q,
         "v": v,
@@ -88,6 +89,19 @@ def _terms_of(kind: NodeType) -> dict[str, casadi.SX]:
         "W": inverse(full),
         "f": ca.densify(f),
     }
+
+
+def _raised(M: casadi.SX, shift: tuple[float, ...]) -> casadi.SX:
+    """What is added to the diagonal of a mass block: a share of it, or the shift where it is zero.
+
+    The turns of a point have a share of its mass, which may be light beside others.
+    """
+    import casadi as ca
+
+    diagonal = ca.densify(ca.diag(M))
+    mass = MASS_SHIFT / shift[0] * diagonal[0]
+    own = mass + (mass == 0.0)
+    return MASS_SHIFT * diagonal + (diagonal == 0.0) * own * ca.SX(list(shift))
 
 
 @remembered

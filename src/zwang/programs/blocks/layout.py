@@ -32,7 +32,8 @@ class NodeType:
     nq, nv, config : numbers of coordinates, velocities and entries of the configuration.
     terms : (q, v, data, shared) → (config, N, M, force).
     unit : coordinates of unit length together.
-    shift : mass added to each velocity before the mass block is inverted, where it may be singular.
+    shift : mass of each velocity that has none before the mass block is inverted, where it may be
+        singular.
     memo : what was made from it.
     """
 
