@@ -962,6 +962,9 @@ def test_a_point_mass_on_a_ball_spins_about_the_line_to_it():
         m.solve()
     # Nothing else notices that spin: the motion goes on without it.
     assert m.simulate(until=0.1).finished
+    m.force("twist", "bob", torque=(0, 0, 0.3))
+    with pytest.raises(NotUniqueError, match=r"through \(0, 0, -1\)\), and a force or moment acts"):
+        m.simulate(until=0.1)
 
 
 def test_a_massless_coordinate_is_refused_by_name():

@@ -157,3 +157,38 @@ def test_a_run_stops_before_its_states_fill_the_memory(monkeypatch: pytest.Monke
     assert "states saved so far take 0.0 GB" in run.status
     assert "save=" in run.status
     assert len(run) > 1000
+
+
+def appell() -> tuple[zw.System, tuple[list[float], list[float]]]:
+    """Appell's constraint ż = k √(ẋ² + ẏ²), with gravity: the particle slows down to rest."""
+    system = zw.System(
+        ["x", "y", "z"],
+        parameters={"k": 0.5},
+        mass=lambda: np.eye(3),
+        potential=lambda q: 9.81 * q[2],
+        constraints={
+            "appell": zw.velocity(lambda v, p: v[2] - p.k * np.sqrt(v[0] ** 2 + v[1] ** 2))
+        },
+    )
+    return system, ([0.0, 0.0, 0.0], [2.0, 1.0, 0.5 * np.sqrt(5.0)])
+
+
+#: |v| (1 + k²)/(g k): the speed along the ground falls by g k/(1 + k²) a second.
+AT_REST = np.sqrt(5.0) * 1.25 / (9.81 * 0.5)
+
+
+def test_a_constraint_that_has_no_direction_at_rest_is_not_stepped_over() -> None:
+    """Behind the last node of a step the constraint turns round: the end of the step shows it."""
+    system, start = appell()
+    for until in (0.5, AT_REST + 1e-4):
+        run = system.simulate(*start, until=until, save=[until], tolerance=1e-6)
+    assert run.finished
+    assert np.abs(run.v[-1]).max() < 1e-5  # 4e-4 beyond rest, turned round
+
+
+def test_steps_that_become_next_to_nothing_stop_a_run_though_only_minutes_are_left() -> None:
+    system, start = appell()
+    run = system.simulate(*start, until=0.6, save=0.01)
+    assert not run.finished
+    assert run.status.startswith("stopped at t = 0.5698")
+    assert "steps have become as short as" in run.status

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MechanismEquations", "MechanismExpression"]
 
+#: Share of the largest force above which what acts along a motion without inertia is no rounding.
+UNRESISTED = 1e-9
+
 
 class MechanismEquations(Equations):
     """Equations of a mechanism in the coordinates of its bodies.
@@ -373,7 +376,7 @@ class MechanismExpression(MechanismEquations, ExpressionEquations):
         """Refuse a state at which the motion of some body is not determined, by name.
 
         What spins about its own centre without inertia, a thin rod or a point mass on a ball, may
-        go on: nothing else notices.
+        go on: nothing else notices, unless a moment acts on it, which nothing could resist.
         """
         try:
             super().require_unique(q, v, t, p)
@@ -382,6 +385,11 @@ class MechanismExpression(MechanismEquations, ExpressionEquations):
             noticed = [d for d in directions.T if not spins_in_place(self.parts, d)]
             if noticed:
                 raise undetermined_error(self.parts, q, np.array(noticed).T) from None
+            Q = self.ideal_terms_at(q, v, t, p).applied_force
+            summed = np.abs(directions).T @ np.abs(Q)
+            pushed = np.abs(directions.T @ Q) > UNRESISTED * np.maximum(summed, np.abs(Q).max())
+            if pushed.any():
+                raise undetermined_error(self.parts, q, directions[:, pushed], pushed=True) from None
 
     def joint_states_at(
         self, channel: JointChannel, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray

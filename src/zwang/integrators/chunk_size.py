@@ -25,9 +25,12 @@ FIRST_STEPS, MOST_FIRST_STEPS, FIRST_ENTRIES = 10, 5000, 40_000
 HOPELESS, CREEPING = 3e9, 200_000
 #: The same for steps that were short from the start, days of them.
 ENDLESS = 6e10
+#: The same, minutes of them, for steps that have become next to nothing beside those before.
+TEDIOUS = 1e7
 #: Part of the mean step so far above which those of a chunk have not shrunk: a run that is long
-#: from the start is as its user wants it.
-SHRUNK = 1e-3
+#: from the start is as its user wants it. And the part of the mean step of the best chunk below
+#: which steps are next to nothing.
+SHRUNK, VANISHED = 1e-3, 1e-5
 #: Largest change of the number of steps from chunk to chunk.
 GROWTH = 8.0
 #: Rows of the output buffer at least, and numbers in it at most (32 MB).
@@ -46,6 +49,7 @@ class ChunkSize:
         self.steps = _first_steps(loop) if self.brief else FIRST_STEPS
         self.tried, self.crept = loop.tried, 0
         self.taken, self.gone = 0, 0.0  # steps of all chunks, and how far they led [s]
+        self.best = 0.0  # the mean step of the chunk with the longest ones [s]
 
     @property
     def collapsed(self) -> bool:
@@ -62,7 +66,10 @@ class ChunkSize:
         # Hopelessly many steps are left at this pace, and not for a moment alone.
         shrunk = moved * self.taken < SHRUNK * self.gone * done
         self.taken, self.gone = self.taken + done, self.gone + moved
+        self.best = max(self.best, moved / max(done, 1))
         most = HOPELESS if shrunk else ENDLESS
+        if moved < VANISHED * self.best * done:
+            most = TEDIOUS
         self.crept = self.crept + done if done * left > most * moved else 0
         if chunk.code != sh.DONE:
             self._adapt(loop, perf_counter() - began)

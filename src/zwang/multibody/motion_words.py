@@ -35,12 +35,15 @@ TELLING = 1e-4
 TOLD = 4
 
 
-def undetermined_error(parts: Parts, q: FloatArray, directions: FloatArray) -> NotUniqueError:
+def undetermined_error(
+    parts: Parts, q: FloatArray, directions: FloatArray, *, pushed: bool = False
+) -> NotUniqueError:
     """The error of bodies that neither mass nor constraint hold, in words of their motions.
 
     Parameters
     ----------
     directions : basis of the undetermined velocities, shape (nv, k).
+    pushed : whether forces or moments act along them.
     """
     bodies = [b for b in parts.bodies if any(b in moving_bodies(parts, d) for d in directions.T)]
     said = [
@@ -56,7 +59,8 @@ def undetermined_error(parts: Parts, q: FloatArray, directions: FloatArray) -> N
         f"{kind} {names}",
         directions=directions,
         must="have every motion determined by mass, inertia or a joint",
-        but=f"there is a motion with none of these ({'; '.join(said)})",
+        but=f"there is a motion with none of these ({'; '.join(said)})"
+        + (", and a force or moment acts along it" if pushed else ""),
         advice=f"Give {listing([b.name for b in bodies], 'or')} mass and inertia, or a joint that "
         "holds it.",
     )

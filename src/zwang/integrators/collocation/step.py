@@ -120,6 +120,10 @@ DIVERGENCE = 0.5  # change of h where sweeps do not converge
 # step that is hardly shorter it is another one, further away.
 NEAR_DIVERGENCE = 0.8
 
+# Tolerances by which a step may be moved onto its constraints. Its end is far more accurate than
+# states within it, unless constraints have a kink there.
+PROJECTED = 100.0
+
 ROUNDED = 0.99  # what an error counts as that is one of rounding
 MIDDLE = NODES // 2  # the first node after the widest gap between them
 
@@ -172,7 +176,8 @@ def advance(
             rise(F, y, h, method.weights, step.x[POINT])
             if choices.project:
                 accepted, change, across, deficit, arrived = project_end(
-                    equations, memory, choices, step, onto, change, across, last
+                    *(equations, memory, choices, step, onto, sweeps.part_of, h),
+                    *(change, across, last, is_near),
                 )
                 if change == 0.0:
                     return OFF_CONSTRAINTS
@@ -392,15 +397,17 @@ def share_along(
 @inlined
 def project_end(
     equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, step: CollocationStep,
-    onto: ProjectionRoom, change, across, last,
+    onto: ProjectionRoom, part_of, h, change, across, last, is_near,
 ):  # fmt: skip
-    """Project the new point.
+    """Project the new point, which is no node: a kink behind the last one shows here alone.
 
     Whether it is accepted, the change of h (0 for a fixed step that cannot be put on its
     constraints), whether projecting removes most of the error, dependent rows, the least pivot.
     """
-    real, end, accepted = memory.real, step.end[0, 0], True
+    real, end, accepted, x = memory.real, step.end[0, 0], True, step.x
     passes = real[AHEAD, 0] < end
+    for i in range(x.shape[1]):
+        x[THIRD, i, 0] = x[POINT, i, 0]
     shorter, deficit, arrived = landed(
         equations, memory.counts, step.x[POINT], step.end, onto, choices, last or passes
     )
@@ -408,6 +415,9 @@ def project_end(
         accepted, change, across = False, shorter, across or not onto.ok[0]
         if onto.ok[0]:  # it ends at a singular position, and is placed before that
             change, real[AHEAD, 0] = 1.0, end
+    elif not (is_near or passes or choices.fixed > 0.0):
+        if distance(x[POINT], x[THIRD], part_of, h) > PROJECTED:
+            accepted, change = False, DIVERGENCE
     return accepted, change, across, deficit, arrived
 
 
