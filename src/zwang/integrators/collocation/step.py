@@ -122,7 +122,7 @@ NEAR_DIVERGENCE = 0.8
 
 # Tolerances by which a step may be moved onto its constraints. Its end is far more accurate than
 # states within it, unless constraints have a kink there.
-PROJECTED = 100.0
+PROJECTED = 10.0
 
 ROUNDED = 0.99  # what an error counts as that is one of rounding
 MIDDLE = NODES // 2  # the first node after the widest gap between them
