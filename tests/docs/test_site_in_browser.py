@@ -133,6 +133,20 @@ def test_tables_show_their_second_column_on_a_phone(shown, page):
     assert all(place < SECOND_COLUMN for place in begins), max(begins)
 
 
+def test_printed_tables_keep_their_lines_on_a_phone(shown):
+    for page, kind in (
+        ("notebooks/05-any-mass-matrix.html", ".output.aligned pre"),
+        ("reference/rotation.html", ".language-text.aligned code"),
+    ):
+        browser = shown(page, "phone", dark=False)
+        lines = browser.evaluate(
+            f"[...document.querySelectorAll('{kind}')].map((x) => [x.textContent.trimEnd()"
+            ".split('\\n').length, x.scrollHeight / parseFloat(getComputedStyle(x).lineHeight)])"
+        )
+        assert lines
+        assert all(shown < printed + 3 for printed, shown in lines), page
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_has_no_serious_finding_of_axe(shown, page):
     source = axe_source()

@@ -330,6 +330,8 @@ def test_a_browser_plays_and_pauses_the_page(browser, page):
     wait(lambda: browser.evaluate("document.body.innerText.includes('Pause')"), "a label Pause")
     click(browser, "Pause")
     wait(lambda: not page.playing, "a pause")
+    elsewhere = [a for a in browser.asked if not a.startswith((page.address, "ws://127.0.0.1"))]
+    assert not elsewhere
     left(browser)
     assert not [e for e in browser.errors if "exception" in str(e).lower()]
 

@@ -1,5 +1,7 @@
 """Figures of runs, without a display."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from shown_run import pendulum_run
@@ -120,3 +122,12 @@ def test_panels_with_one_legend_show_it_once(run):
         figure = run.plot(*names, compare=[run], labels=["first", "second"], style=style)
         legends = [axis.get_legend() for axis in figure.axes]
         assert [legend is not None for legend in legends] == [True, False]
+
+
+def test_labels_of_a_narrow_figure_do_not_reach_the_next_panel(run):
+    figure = run.plot("pin.angle_rate", "pin.force.magnitude", "energy", style="paper")
+    figure.canvas.draw()
+    boxes = [axis.yaxis.label.get_window_extent() for axis in figure.axes]
+    for above, below in pairwise(boxes):
+        assert above.y0 > below.y1
+    assert figure.axes[1].get_ylabel() == "pin.force.magnitude\n[N]"

@@ -9,6 +9,8 @@ from shown_run import pendulum_run
 
 #: Poses have 16 bits, linear between frames 4 ms apart: ω² l h²/8 with ω < 6 rad/s is 4e-5.
 SHOWN = 1e-4
+#: Contrast that WCAG 2.2 asks of graphics is 3; a shaded solid has darker and lighter sides.
+STANDS_OUT = 2.5
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +205,60 @@ def test_it_fits_a_phone(page, dark):
     corner = page.evaluate(
         "[...Player.canvas.getContext('2d').getImageData(2, 2, 1, 1).data].slice(0, 3)"
     )
+    lines = page.evaluate(
+        "[...document.querySelectorAll('td.n, table.narrow td:first-child')].map((cell) => {"
+        "const range = document.createRange(); range.selectNodeContents(cell);"
+        "const word = cell.textContent.trim();"
+        "return [word, /\\s/.test(word) ? 1 : range.getClientRects().length]; })"
+    )
     page.call("Emulation.clearDeviceMetricsOverride")
     page.call("Emulation.setEmulatedMedia", features=[])
     assert wide <= 390
     assert (max(corner) < 90) == dark
+    assert lines
+    assert not [word for word, count in lines if count > 1], "broken within a number or a word"
+
+
+def luminance(color):
+    """Of red, green and blue up to 255, as WCAG 2.2 defines it."""
+    c = np.asarray(color, dtype=float) / 255.0
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_joints_and_arrows_stand_out_from_the_paper(page, dark):
+    """Dark paint of joints on dark paper could not be seen."""
+    scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+    page.call("Emulation.setEmulatedMedia", features=scheme)
+    page.evaluate("(Player.reset(), Player.seek(0.5))")
+    page.evaluate("document.querySelector('[data-shows=reaction]').click()")
+    seen, paper = page.evaluate(
+        "(() => { const c = Player.canvas.getContext('2d'), [x, y] = Player.project([0, 0, 0]);"
+        "const color = (u, w) => [...c.getImageData(u, w, 1, 1).data].slice(0, 3), seen = [];"
+        "for (let u = Math.round(x) - 30; u < x + 30; u += 2) {"
+        "for (let w = Math.round(y) - 30; w < y + 30; w += 2) {"
+        "const at = Player.pick(u, w);"
+        "if (at && at.role === 'joint') seen.push(color(u, w)); } }"
+        "return [seen, color(2, 2)]; })()"
+    )
+    page.evaluate("document.querySelector('[data-shows=reaction]').click()")
+    arrow = page.evaluate("V.lighter(Player.data.colors.reaction, Player.dark ? 0.3 : 0)")
+    page.call("Emulation.setEmulatedMedia", features=[])
+    assert len(seen) > 20
+    joint = np.median(seen, axis=0)
+    red = [int(part) for part in arrow[4:-1].split(",")]
+    for color in (joint, red):
+        low, high = sorted([luminance(color), luminance(paper)])
+        assert (high + 0.05) / (low + 0.05) > STANDS_OUT
+
+
+def test_what_rounding_leaves_of_a_zero_is_zero(page):
+    written = (
+        "(() => {{ const c = ReportCharts; return c.then((charts) => {{"
+        "const chart = charts.charts[0], values = chart.series[0].values, kept = values[0];"
+        "values[0] = {value}; charts.show(0); values[0] = kept;"
+        "return document.querySelector('button.series output').textContent; }}); }})()"
+    )
+    assert page.evaluate(written.format(value=-3e-17)) == "0"
+    assert page.evaluate(written.format(value=-1e-3)) == "−0.001"

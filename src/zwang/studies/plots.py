@@ -20,6 +20,8 @@ __all__ = ["KINDS", "plot_study"]
 KINDS = ("map", "scatter", "envelope", "histogram", "parallel")
 #: Runs that a picture shows at most, evenly spread over all.
 MOST_POINTS, MOST_LINES = 20_000, 500
+#: Runs up to which each is a point that is seen by itself.
+FEW_POINTS = 300
 #: Width of a page of two columns and the gap between them, 178 mm, against a column, 86 mm.
 TWO_COLUMNS = 178.0 / 86.0
 #: Parts of all runs that an envelope shows.
@@ -183,8 +185,9 @@ def _scatter(study: Study, data: Any, names: list[str], against: list[str]) -> A
     for row, name in zip(axes, names, strict=True):
         values = _scalar(data, name)
         some = _some(len(values), MOST_POINTS)
+        size = 7 if len(values) <= FEW_POINTS else 2
         for ax, quantity in zip(row, against, strict=False):
-            ax.plot(data[quantity].values[some], values[some], ".", markersize=2, alpha=0.5)
+            ax.plot(data[quantity].values[some], values[some], ".", markersize=size, alpha=0.5)
             ax.set_xlabel(_label(data, quantity))
         row[0].set_ylabel(_label(data, name))
     return figure

@@ -17,10 +17,24 @@ function range(values) {
   for (const v of values) if (v !== null) { low = Math.min(low, v); high = Math.max(high, v); }
   if (low > high) return [0, 1];
   if (low === high) { const room = Math.abs(low) || 1; return [low - 0.1 * room, high + 0.1 * room]; }
-  return [low, high];
+  const margin = 0.05 * (high - low);  // so that no point lies on the frame
+  return [low - margin, high + margin];
 }
 
-function short(value) { return String(Number(value.toPrecision(3))); }
+/** Round numbers 1, 2 or 5 times a power of ten within low … high, some `count` of them. */
+function ticks(low, high, count) {
+  const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 5, 10].find(m => m * power >= raw * (1 - 1e-9));
+  const first = Math.ceil(low / step - 1e-9), last = Math.floor(high / step + 1e-9), found = [];
+  for (let k = first; k <= last; k++) found.push(k * step);
+  return found;
+}
+
+function short(value, span) {
+  if (Math.abs(value) < 1e-9 * span) return '0';
+  const digits = Math.min(Math.max(Math.ceil(Math.log10(Math.abs(value) / span)) + 3, 2), 9);
+  return String(Number(value.toPrecision(digits))).replaceAll('-', '−');
+}
 
 class Chart {
   constructor(host, x, y, what) {
@@ -59,24 +73,33 @@ class Chart {
 
   axes(g, [a, b, p, q], [left, right, top, bottom, width, height]) {
     g.strokeStyle = color('--line'); g.fillStyle = color('--soft'); g.font = '12px system-ui';
-    for (let k = 0; k <= 4; k++) {
-      const x = left + k / 4 * (width - left - right), y = height - bottom - k / 4 * (height - top - bottom);
-      g.beginPath(); g.moveTo(x, top); g.lineTo(x, height - bottom); g.moveTo(left, y);
-      g.lineTo(width - right, y); g.stroke();
-      g.textAlign = 'center'; g.fillText(short(a + (b - a) * k / 4), x, height - bottom + 16);
-      g.textAlign = 'right'; g.fillText(short(p + (q - p) * k / 4), left - 6, y + 4);
+    this.ticks = [ticks(a, b, (width - left - right) / 70), ticks(p, q, (height - top - bottom) / 50)];
+    g.textAlign = 'center';
+    for (const value of this.ticks[0]) {
+      const x = left + (value - a) / (b - a) * (width - left - right);
+      g.beginPath(); g.moveTo(x, top); g.lineTo(x, height - bottom); g.stroke();
+      g.fillText(short(value, b - a), x, height - bottom + 16);
     }
+    g.textAlign = 'right';
+    for (const value of this.ticks[1]) {
+      const y = height - bottom - (value - p) / (q - p) * (height - top - bottom);
+      g.beginPath(); g.moveTo(left, y); g.lineTo(width - right, y); g.stroke();
+      g.fillText(short(value, q - p), left - 6, y + 4);
+    }
+    g.strokeRect(left, top, width - left - right, height - top - bottom);
     g.textAlign = 'center'; g.fillStyle = color('--ink');
     g.fillText(label(this.x.value), (left + width - right) / 2, height - 8);
   }
 
   points(g) {
+    // Few runs are large and full, thousands small and pale.
+    const few = D.run.length <= 300, size = few ? 8 : D.run.length <= 1500 ? 6 : 4;
     for (let i = 0; i < D.run.length; i++) {
       const at = this.at(i);
       if (!at) continue;
-      g.globalAlpha = D.status[i] === 'finished' ? 0.6 : 0.9;
+      g.globalAlpha = few || D.status[i] !== 'finished' ? 0.9 : 0.6;
       g.fillStyle = color(D.status[i] === 'finished' ? '--run' : '--bad');
-      g.fillRect(at[0] - 2, at[1] - 2, 4, 4);
+      g.fillRect(at[0] - size / 2, at[1] - size / 2, size, size);
     }
     g.globalAlpha = 1;
     const at = chosen < 0 ? null : this.at(chosen);
@@ -115,12 +138,13 @@ function choose(i) {
     ...names.map(n => row(label(n), String(D.columns[n][i] ?? '–')))];
   const parts = [
     element('h3', `Run ${number}: ${D.status[i]}`),
-    element('div', element('table', element('tbody', rows)), { className: 'wide' }),
+    element('div', element('table', element('tbody', rows)),
+      { className: 'wide', tabIndex: 0, role: 'region', ariaLabel: 'values of the run' }),
   ];
   if (!finished && D.reasons[number]) parts.splice(1, 0, element('p', D.reasons[number], { className: 'bad' }));
   if (D.runs_again && D.status[i] !== 'refused') {
     parts.push(element('p', 'The same again, bit for bit, with all that a run has:'),
-      element('pre', lines(number)));
+      element('pre', lines(number), { tabIndex: 0 }));
     if (!D.stored) parts.push(element('p', 'The model is one of Python, which is not in the dataset: '
       + 'it is the model that the study was made of.', { className: 'soft' }));
   }

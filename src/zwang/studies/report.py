@@ -66,7 +66,7 @@ def _page(study: Study) -> str:
     content = json.dumps(_chart_data(study, data), allow_nan=False).replace("</", "<\\/")
     return _TEMPLATE.format(
         title=escape(title),
-        rows=rows,
+        facts=_wide(f"<table>{rows}</table>", "the study"),
         reasons=_reasons(study),
         pictures=_pictures(study, data),
         plan=plan,
@@ -86,7 +86,12 @@ def _reasons(study: Study) -> str:
         for reason, numbers in found[:20]
     )
     head = "<tr><th>runs</th><th>reason, of the first of them</th><th>numbers</th></tr>"
-    return f'<div class="wide"><table>{head}{cells}</table></div>'
+    return _wide(f"<table>{head}{cells}</table>", "runs that did not finish")
+
+
+def _wide(table: str, name: str) -> str:
+    """A table that may be wider than a phone: it scrolls by itself, by keys too."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{name}">{table}</div>'
 
 
 def _pictures(study: Study, data: Any) -> str:
@@ -150,7 +155,7 @@ _TEMPLATE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><style>{style}</style></head>
-<body><main><h1>{title}</h1><div class="wide"><table>{rows}</table></div>
+<body><main><h1>{title}</h1>{facts}
 <h2>All runs</h2><p>Click a run to mark it in both charts and see its values; those that did not
 finish are red.</p><div class="charts"><div id="one"></div><div id="two"></div></div>
 <div class="bar"><label>Number of a run <input id="number" type="number" min="0"></label></div>

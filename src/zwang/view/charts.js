@@ -3,6 +3,11 @@
 class Charts {
   constructor(data) {
     this.charts = data.charts;
+    // What rounding leaves of a zero is far below what a chart can show.
+    for (const chart of this.charts) {
+      chart.zero = chart.log ? 0 : 1e-12 * Math.max(0, ...chart.series.map(({ values }) =>
+        values.reduce((most, x) => (Math.abs(x) > most ? Math.abs(x) : most), 0)));
+    }
     this.figures = [...document.querySelectorAll("figure.plot")];
     this.t = null; this.player = null;
     this.figures.forEach((figure) => this.connect(figure));
@@ -61,10 +66,12 @@ class Charts {
       figure.querySelectorAll("button.series").forEach((button, k) => {
         const value = inside ? Charts.value(chart, chart.series[k].values, t) : NaN;
         button.querySelector("output").textContent = Number.isFinite(value)
-          ? Number(value.toPrecision(4)).toString().replace("-", "−") : "";
+          ? Charts.written(Math.abs(value) < chart.zero ? 0 : value) : "";
       });
     }
   }
+
+  static written(value) { return Number(value.toPrecision(4)).toString().replaceAll("-", "−"); }
 
   /** A series at a time, straight between its values. */
   static value({ t, log }, values, time) {

@@ -72,7 +72,10 @@ const Overlay = {
       const force = length / (player.data.newton * player.state.force);
       text += ` ≙ ${Number(force.toPrecision(3))} N`;
     }
-    context.fillText(text, x + 4 * ratio, y - 10 * ratio);
+    // Paper around the letters, which lines of the floor would cross.
+    context.lineJoin = "round"; context.lineWidth = 4 * ratio; context.strokeStyle = player.paper;
+    context.strokeText(text, x + 4 * ratio, y - 11 * ratio);
+    context.fillText(text, x + 4 * ratio, y - 11 * ratio);
   },
 
   label(player, context, ratio, at, text, strong = false) {

@@ -10,13 +10,15 @@ void main() {
 }`, `#version 300 es
 precision highp float;
 in vec3 n, c;
-uniform vec3 light, eye; uniform float alpha, glow;
+uniform vec3 light, eye; uniform float alpha, glow, lift;
 out vec4 pixel;
 void main() {
   vec3 u = normalize(n);
   if (dot(u, eye) < 0.0) u = -u;
   float lit = 0.52 + 0.36 * max(dot(u, light), 0.0) + 0.16 * max(dot(u, eye), 0.0);
-  vec3 shown = mix(c * lit, vec3(1.0, 0.85, 0.3), glow);
+  // On dark paper dark paint gets lighter.
+  vec3 paint = c + lift * (1.0 - smoothstep(0.3, 0.45, max(c.r, max(c.g, c.b))));
+  vec3 shown = mix(paint * lit, vec3(1.0, 0.85, 0.3), glow);
   pixel = vec4(shown * alpha, alpha);
 }`];
 const SHADOW = [SOLID[0], `#version 300 es
@@ -236,7 +238,7 @@ class Painter {
     gl.enable(gl.DEPTH_TEST);
   }
 
-  paintSolids({ view, solids, matrices, light, eye, selected, hidden }, chosen, alpha) {
+  paintSolids({ view, solids, matrices, light, eye, dark, selected, hidden }, chosen, alpha) {
     const gl = this.gl, { program, uniforms } = this.programs.solid;
     gl.useProgram(program);
     gl.bindVertexArray(this.solids.array);
@@ -244,6 +246,7 @@ class Painter {
     gl.uniform3fv(uniforms.light, light);
     gl.uniform3fv(uniforms.eye, eye);
     gl.uniform1f(uniforms.alpha, alpha);
+    gl.uniform1f(uniforms.lift, dark ? 0.25 : 0);
     solids.forEach((solid, k) => {
       if (!chosen(solid) || hidden(solid)) return;
       const name = selected && selected.name === solid.name && selected.role === solid.role;

@@ -10,6 +10,8 @@ __all__ = ["still"]
 
 #: Size of a still in its own units.
 SIDE = 480.0
+#: Behind it, for notebooks in dark colours: joints are dark.
+PAPER = "#f6f8fa"
 
 
 def still(scene: Scene, camera: Camera, frame: int = 0) -> str:
@@ -27,7 +29,8 @@ def still(scene: Scene, camera: Camera, frame: int = 0) -> str:
     inside = "".join(lines)
     return (
         f'<svg id="still" viewBox="0 0 {SIDE:g} {SIDE:g}" role="img" stroke-width="0.6" '
-        f'stroke-linejoin="round"><title>The mechanism at the start</title>{inside}</svg>'
+        f'stroke-linejoin="round" style="background:{PAPER}; border-radius:6px">'
+        f"<title>The mechanism at the start</title>{inside}</svg>"
     )
 
 

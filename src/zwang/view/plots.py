@@ -29,6 +29,9 @@ LINK, GRID = "#56606b", "#e3e7eb"
 SHORTEST = 0.01
 #: Over a panel of what the motion does not determine, because constraints are redundant.
 ONE_OF_MANY = "dashed: indeterminate, the value of least norm"
+#: Width of a figure [in] whose panels are too low for labels of so many letters in one line,
+#: and height for each letter of a name.
+NARROW, LONG, LETTER = 5.0, 15, 0.065
 #: Panels of joints, and of drivers, in a figure for which no channels were named.
 MOST_PANELS = 8
 
@@ -82,17 +85,23 @@ def _over_times(
     """Channels over time, one panel each."""
     from zwang.view.styled_figure import StyledFigure
 
+    panel = 1.7 * style.width / 7.5
+    if style.width < NARROW:
+        named = [len(name) for name in chosen if name not in wording.titles]
+        panel = max(panel, LETTER * max(named, default=0))
     figure, axes = figures.subplots(
         len(chosen),
         1,
         sharex=True,
         squeeze=False,
-        figsize=(style.width, style.width * (1.0 + 1.7 * len(chosen)) / 7.5),
+        figsize=(style.width, style.width / 7.5 + panel * len(chosen)),
         FigureClass=StyledFigure,
         layout="constrained",
     )
     for axis, name in zip(axes[:, 0], chosen, strict=True):
         _over_time(axis, runs, name, marks, wording)
+        if style.width < NARROW and len(axis.get_ylabel()) > LONG:  # it would reach its neighbours
+            axis.set_ylabel(axis.get_ylabel().replace(" [", "\n["))
     _legends_once(axes[:, 0])
     axes[-1, 0].set_xlabel(style.time)
     return figure

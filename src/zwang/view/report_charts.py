@@ -41,7 +41,9 @@ def report_charts(sheet: ChartSheet, run: Run, even: Run) -> str:
     drawn.append(sheet.add("energy", t, _energies(even), unit=unit))
     times, residuals = _residuals(run)
     if residuals:
-        drawn.append(sheet.add("largest residual", times, residuals, log=True))
+        # Rows of lengths, angles and pure numbers together.
+        unit = "" if run.mechanism is None else "SI units"
+        drawn.append(sheet.add("largest residual", times, residuals, unit=unit, log=True))
     return "".join(drawn)
 
 

@@ -37,6 +37,8 @@ __all__ = [
 LEDGER_WORK = 1.5e6
 #: Work, against the largest potential energy, that is the rounding of a difference of two.
 NO_WORK = 1e-12
+#: Heading of a column of times; units stay with what they belong to, on a phone too.
+AT = "at\N{NBSP}t\N{NBSP}[s]"
 #: Constraints of a system of functions in a table.
 MOST_CONSTRAINTS = 40
 
@@ -115,9 +117,10 @@ def reactions(run: Run, even: Run) -> str:
             )
     except ZwangError as error:
         return f"<h2>Reactions</h2><p>{escape(str(error))}</p>"
-    heads = ["joint", "kind", "between", "largest force [N]", "at t [s]"]
-    made = table([*heads, "largest moment [N m]", "determinacy"], rows, (3, 4, 5), "full")
-    return f"<h2>Reactions</h2>{_wide(made)}{_meaning(known.values())}"
+    force, moment = "largest force\N{NBSP}[N]", "largest moment\N{NBSP}[N\N{NBSP}m]"
+    heads = ["joint", "kind", "between", force, AT, moment, "determinacy"]
+    made = table(heads, rows, (3, 4, 5), "full")
+    return f"<h2>Reactions</h2>{_wide(made, 'reactions')}{_meaning(known.values())}"
 
 
 def drivers(even: Run) -> str:
@@ -145,8 +148,8 @@ def drivers(even: Run) -> str:
     except ZwangError as error:
         return f"{heading}<p>{escape(str(error))}</p>"
     name = words.replace("drivers", "driver").replace("actuators", "actuator")
-    heads = [name.replace(" and ", " or "), "along", "quantity", "peak", "at t [s]", "RMS", "mean"]
-    return f"{heading}{_wide(table(heads, rows, (3, 4, 5, 6), 'full'))}"
+    heads = [name.replace(" and ", " or "), "along", "quantity", "peak", AT, "RMS", "mean"]
+    return f"{heading}{_wide(table(heads, rows, (3, 4, 5, 6), 'full'), words)}"
 
 
 def constraints(even: Run) -> str:
@@ -174,8 +177,8 @@ def constraints(even: Run) -> str:
     except ZwangError as error:
         return f"<h2>Forces of constraints</h2><p>{escape(str(error))}</p>"
     heads = ["constraint", "equations", "largest multiplier", "largest generalized force"]
-    made = table([*heads, "along", "at t [s]"], rows, (1, 2, 3, 5), "full")
-    return f"<h2>Forces of constraints</h2>{_wide(made)}"
+    made = table([*heads, "along", AT], rows, (1, 2, 3, 5), "full")
+    return f"<h2>Forces of constraints</h2>{_wide(made, 'forces of constraints')}"
 
 
 def energy_balance(run: Run) -> str:
@@ -265,8 +268,10 @@ def made_with(run: Run) -> str:
     folded = ""
     if values:
         count = counted(len(values), "parameter")
-        folded = f"<details><summary>{count}</summary>{_wide(table([], values))}</details>"
-    folded += f"<details><summary>settings</summary>{_wide(table([], chosen))}</details>"
+        made = _wide(table([], values), "parameters")
+        folded = f"<details><summary>{count}</summary>{made}</details>"
+    made = _wide(table([], chosen), "settings")
+    folded += f"<details><summary>settings</summary>{made}</details>"
     return folded + table([], packages)
 
 
@@ -293,9 +298,9 @@ def table(
     return f"<table class={kind}>{head}{''.join(line(row, 'td') for row in rows)}</table>"
 
 
-def _wide(made: str) -> str:
-    """A table that may be wider than a phone: it scrolls by itself."""
-    return f'<div class="wide" tabindex="0" role="region" aria-label="table">{made}</div>'
+def _wide(made: str, name: str) -> str:
+    """A table that may be wider than a phone: it scrolls by itself, and has a name of its own."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{name}">{made}</div>'
 
 
 def _tag(status: Status | None) -> str:

@@ -193,7 +193,7 @@ class ScenePlayer {
     const context = canvas.getContext("2d"), style = getComputedStyle(this.root);
     this.ink = style.getPropertyValue("--ink").trim() || "#1d2630";
     this.paper = style.getPropertyValue("--card").trim() || "#ffffff";
-    const dark = parseInt(this.ink.slice(1, 3), 16) > 127;
+    const dark = this.dark = parseInt(this.ink.slice(1, 3), 16) > 127;
     context.fillStyle = this.paper;
     context.fillRect(0, 0, width, height);
     const picture = this.painter && this.painter.paint([width, height], this.scene(where, dark));
@@ -299,7 +299,7 @@ class ScenePlayer {
     const head = Math.min(10 * ratio, 0.45 * length), base = [tip[0] - head * u[0], tip[1] - head * u[1]];
     this.arrowsDrawn.push({ name: a.name, tip, longer: more });
     context.save();
-    context.strokeStyle = context.fillStyle = a.color;
+    context.strokeStyle = context.fillStyle = V.lighter(a.color, this.dark ? 0.3 : 0);
     context.globalAlpha = a.open ? 0.8 : 1;
     context.lineWidth = 2 * ratio;
     context.setLineDash(a.open ? [5 * ratio, 4 * ratio] : []);

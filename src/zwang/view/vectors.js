@@ -47,4 +47,10 @@ const V = {
     }
     return out;
   },
+
+  /** A colour, as #rrggbb, with a share of white. */
+  lighter(color, share) {
+    const parts = [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16));
+    return `rgb(${parts.map((x) => Math.round(x + share * (255 - x))).join()})`;
+  },
 };
