@@ -735,3 +735,42 @@ def test_a_run_of_something_else_is_left_alone(tmp_path):
         match=r"expected a model file, or the folder of a.*not a folder without a model\. zwang",
     ):
         zw.read_model(tmp_path / "run")
+
+
+def test_constraints_that_do_not_act_at_the_start_do_not_hold_it(tmp_path):
+    path = tmp_path / "door.toml"
+    path.write_text(
+        """
+[mechanism]
+plane = "xz"
+gravity = [0, -9.81]
+[body.leaf]
+mass = 1
+shape = { type = "rod", length = 1 }
+position = [0.5, 0]
+[joint.hinge]
+type = "revolute"
+bodies = ["ground", "leaf"]
+at = [0, 0]
+[joint.latch]
+type = "point_on_line"
+bodies = ["ground", "leaf"]
+at = [[0, 0], [1, 0]]
+axis = [0, 1]
+[event.shut]
+function = "hinge.angle"
+at = "90 deg"
+direction = 1
+on = ["latch"]
+[simulation]
+until = 0.6
+inactive = ["latch"]
+""",
+        encoding="utf-8",
+    )
+    model = zw.read_model(path)
+    run = model.simulate()
+    assert run["hinge.angle"][0] == pytest.approx(0.0, abs=1e-12)
+    assert [event.name for event in run.events] == ["shut"]
+    assert "latch" not in model.acting.constraints
+    assert abs(model.simulate(inactive=[], until=0.1)["hinge.angle"][0]) > 1.5

@@ -214,6 +214,29 @@ def test_an_event_lets_a_body_fly():
     assert np.abs(fall).max() < MOTION
 
 
+def falling_door():
+    """A rod from the horizontal, with a latch on the vertical through its hinge."""
+    door = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    rod = zw.inertia.rod(1.0, 1.0, axis="x")
+    leaf = door.body("leaf", inertia=rod, position=(0.5, 0, 0))
+    door.revolute("hinge", door.ground, leaf, at=(0, 0, 0))
+    door.point_on_line("latch", door.ground, leaf, at=((0, 0, 0), (1, 0, 0)), axis="z")
+    return door
+
+
+@pytest.mark.parametrize("inactive", ["latch", ["latch"], {"latch"}])
+def test_an_inactive_joint_does_not_hold_the_placement(inactive):
+    door = falling_door()
+    run = door.simulate(until=0.1, save=0.1, inactive=inactive)
+    assert run["hinge.angle"][0] == pytest.approx(0.0, abs=1e-12)
+    (many,) = door.simulate_many(
+        until=0.1, save=[0.0], inactive=inactive, parameters={"leaf.mass": [1.0]}
+    )
+    assert many["hinge.angle"][0] == pytest.approx(0.0, abs=1e-12)
+    held = door.simulate(until=0.1, save=0.1)  # assembled with it, on the vertical
+    assert abs(held["hinge.angle"][0]) == pytest.approx(np.pi / 2.0, abs=1e-9)
+
+
 def test_an_inactive_joint_does_not_act():
     run = pendulum().simulate(until=0.5, save=0.1, inactive=["pin"], tolerance=TOLERANCE)
     assert np.abs(run["rod.z"] + 0.5 * 9.81 * run.t**2).max() < MOTION

@@ -33,6 +33,8 @@ __all__ = [
 
 ITERATIONS = 60
 HALVINGS = 12
+#: Searches that begin nearby where one fails, and how far off: parts of the size, or of a radian.
+NUDGES, NUDGE = 4, 0.1
 #: Conditions count as met below this, relative to the size of the mechanism.
 MET = 1e-12
 #: Share of the mean mass, or moment of inertia, that counts for what has none. What that takes from
@@ -72,7 +74,23 @@ class NewtonResult:
 
 
 def place(c: NewtonConditions, q: FloatArray) -> NewtonResult:
-    """The nearest configuration that the search finds."""
+    """The nearest configuration that the search finds.
+
+    A search from a symmetric position, a rod at right angles to where its end has to be, ends
+    between two ways out of it. Where one fails, others begin nearby, and the nearest end counts.
+    """
+    found = _search(c, q)
+    if found.met:
+        return found
+    rng, nearby = np.random.default_rng(0), []
+    for _ in range(NUDGES):
+        nudge = NUDGE * c.size / np.sqrt(c.weights) * rng.standard_normal(len(c.weights))
+        end = _search(c, c.move(q, nudge))
+        nearby += [(float(np.linalg.norm(end.q - q)), end)] if end.met else []
+    return min(nearby, key=lambda pair: pair[0])[1] if nearby else found
+
+
+def _search(c: NewtonConditions, q: FloatArray) -> NewtonResult:
     g, G = c.values(q)
     limit = MET * max(1.0, c.size)
     best = float(np.linalg.norm(g))

@@ -32,7 +32,7 @@ def check(
 ) -> None:
     """Read a model and assemble its start."""
     model = read_given(path, values_given, case)
-    system, parameters = model.system, _parameters(model)
+    system, parameters = model.acting, _parameters(model)
     state = model.start()
     with model.telling("start"):
         explanation = system.explain(state, parameters=parameters)
@@ -98,13 +98,13 @@ def explain(out: Printer, model: Model) -> None:
     """Degrees of freedom, redundancy and determinacy of reactions at the initial state."""
     state, parameters = model.start(), _parameters(model)
     with model.telling("start"):
-        explanation = model.system.explain(state, parameters=parameters)
+        explanation = model.acting.explain(state, parameters=parameters)
     if explanation.exists is False:
         out.result({"model": model.name, "explanation": explanation.to_dict()})
         out.say(str(explanation))
         raise typer.Exit(FAILURE)
     with model.telling("start"):
-        passport = model.system.passport(state, parameters=parameters)
+        passport = model.acting.passport(state, parameters=parameters)
     out.result(
         {
             "model": model.name,

@@ -389,7 +389,9 @@ class MechanismExpression(MechanismEquations, ExpressionEquations):
             summed = np.abs(directions).T @ np.abs(Q)
             pushed = np.abs(directions.T @ Q) > UNRESISTED * np.maximum(summed, np.abs(Q).max())
             if pushed.any():
-                raise undetermined_error(self.parts, q, directions[:, pushed], pushed=True) from None
+                raise undetermined_error(
+                    self.parts, q, directions[:, pushed], pushed=True
+                ) from None
 
     def joint_states_at(
         self, channel: JointChannel, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray

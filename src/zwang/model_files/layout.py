@@ -407,7 +407,9 @@ _SIMULATION = TableField(
         "parameters": Field(
             Map(NumberArrayField(None, ((), (0,), (0, 0)))), "values in place of defaults"
         ),
-        "inactive": Field(NameList(), "constraints that do not act at the start"),
+        "inactive": Field(
+            NameList(), "constraints that do not act at the start, nor where it is assembled"
+        ),
         "certify": Field(
             OneOf(Flag(), NumberField("s"), bool),
             "solve a sample of states by every formulation, or one each so many seconds",

@@ -165,15 +165,27 @@ class Model:
         """The tables of the file, as they are written."""
         return self._root.value
 
-    def start(self, parameters: Mapping[str, Any] | None = None) -> Assembly | State:
-        """The state at which the motion begins.
+    @property
+    def acting(self) -> System:
+        """The system with the constraints that act at the start, by ``[simulation] inactive``."""
+        return self.system.without(self.simulation.choices.get("inactive", ()))
+
+    def start(
+        self,
+        parameters: Mapping[str, Any] | None = None,
+        inactive: Iterable[str] | str | None = None,
+    ) -> Assembly | State:
+        """The state at which the motion begins, on the constraints that act there.
 
         Parameters
         ----------
         parameters : values in place of those of the file.
+        inactive : constraints that do not act, in place of those of the file.
         """
         values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
-        wanted, system = self.start_conditions, self.system
+        names = [inactive] if isinstance(inactive, str) else inactive
+        wanted = self.start_conditions
+        system = self.acting if names is None else self.system.without(names)
         with self.telling("start"):
             if wanted.q is None:
                 return system.assemble(**wanted.request, t=wanted.t, parameters=values)
@@ -277,7 +289,7 @@ class Model:
         if self.events:
             given.setdefault("events", self.events)
         if q is None:
-            q = self.start(given.get("parameters"))
+            q = self.start(given.get("parameters"), inactive)
         companions = None if store is None else self._companions()
         with self.telling("simulation", given=choices):
             run = simulate(self.system, q, v, companions=companions, **given)

@@ -38,6 +38,14 @@ class Motions(Evaluations):
         """Where many motions begin if it is not given."""
         return self._placed(t, parameters)
 
+    def _acting_without(self, inactive: Iterable[str] | str | None) -> Motions:
+        """What is placed where some constraints do not act; others are refused where it begins."""
+        if not inactive:
+            return self
+        system = self._analyzed()
+        names = [inactive] if isinstance(inactive, str) else inactive
+        return system.without(name for name in names if name in system.constraints)
+
     @known_keywords()
     def simulate(
         self,
@@ -105,7 +113,8 @@ class Motions(Evaluations):
             zero and recorded.
         controllers : name → `zwang.controller`: Python functions that are called at sampling times
             and set parameters, which are held until the next sample.
-        inactive : constraints that do not act at the start, to be switched on by events.
+        inactive : constraints that do not act at the start, nor where a mechanism is placed, to be
+            switched on by events.
         store : path of a new folder to write the run to while it is made, see `zwang.resume`.
         store_every : seconds between commits to the store.
         progress : a function that is given a `zwang.simulation.progress.Progress` about ten times a
@@ -136,7 +145,8 @@ class Motions(Evaluations):
                 advice="Give it to assemble, which computes the initial state.",
             )
         if q is None:
-            q = self._placed(0.0 if start is None else start, parameters, velocity)
+            at = 0.0 if start is None else start
+            q = self._acting_without(inactive)._placed(at, parameters, velocity)  # noqa: SLF001 - of the same class
         return simulate(
             self._analyzed(),
             q,
@@ -230,7 +240,8 @@ class Motions(Evaluations):
         parameters : name → values, shape (N, …), or one value for all.
         events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
             zero and recorded.
-        inactive : constraints that do not act at the start, to be switched on by events.
+        inactive : constraints that do not act at the start, nor where a mechanism is placed, to be
+            switched on by events.
         threads : how many run at once; one for each processor if not given.
         progress : as in `simulate`, with a `zwang.simulation.progress.EnsembleProgress`.
         certify : as in `simulate`, for each run.
@@ -244,7 +255,8 @@ class Motions(Evaluations):
         from zwang.simulation.ensemble import simulate_many
 
         if q is None:
-            q = self._placed_many(parameters or {}, 0.0 if start is None else start)
+            at = 0.0 if start is None else start
+            q = self._acting_without(inactive)._placed_many(parameters or {}, at)  # noqa: SLF001 - of the same class
         return simulate_many(
             self._analyzed(),
             q,
