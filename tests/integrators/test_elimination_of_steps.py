@@ -17,7 +17,7 @@ def test_solution_is_as_good_as_the_condition_allows_whatever_the_size_of_the_ro
         K = sizes * (rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.6) + 2.0 * np.eye(n))
         right = sizes[:, 0] * rng.normal(size=n)
         x = right.copy()
-        assert solve(K.copy(), x)
+        assert solve(K.T.copy(), x)
         exact = np.linalg.solve(K / sizes, right / sizes[:, 0])
         limit = GROWTH * np.linalg.cond(K / sizes) * np.abs(exact).max()
         assert np.abs(x - exact).max() < limit

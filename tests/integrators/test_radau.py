@@ -67,8 +67,8 @@ def test_lu_solves_as_numpy_does():
     for n in (1, 2, 5, 12):
         A, x = rng.standard_normal((n, n)), rng.standard_normal(n)
         A[0, 0] = 0.0 if n > 1 else 2.0  # rows must be exchanged
-        factors, exchanged, found = A.copy(), np.empty(n, dtype=np.int64), x.copy()
-        factorise(factors, exchanged)
+        factors, exchanged, found = A.T.copy(), np.empty(n, dtype=np.int64), x.copy()
+        factorise(factors, exchanged, 0)
         substitute(factors, exchanged, found)
         np.testing.assert_allclose(found, np.linalg.solve(A, x), rtol=1e-10)
 
@@ -79,12 +79,36 @@ def test_complex_lu_solves_as_numpy_does_by_the_largest_pivots(n):
     A = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n))
     x = rng.standard_normal(n) + 1j * rng.standard_normal(n)
     A[0, 0] = 0.0 if n > 1 else 2.0j
-    factors, exchanged, found = np.stack([A.real, A.imag]), np.empty(n, dtype=np.int64), x.copy()
-    factorise_complex(factors, exchanged)
+    exchanged = np.empty(n, dtype=np.int64)
+    factors, found = np.array([A.real.T, A.imag.T], order="C"), np.stack([x.real, x.imag])
+    factorise_complex(factors, exchanged, 0)
     substitute_complex(factors, exchanged, found)
-    np.testing.assert_allclose(found, np.linalg.solve(A, x), rtol=1e-10)
-    lower = np.tril(factors[0] + 1j * factors[1], -1)
-    assert np.abs(lower).max(initial=0.0) <= 1.0 + ROUNDING
+    np.testing.assert_allclose(found[0] + 1j * found[1], np.linalg.solve(A, x), rtol=1e-10)
+    sizes = np.abs(factors).sum(axis=0)  # as pivots are compared, within √2
+    assert np.triu(sizes, 1).max(initial=0.0) <= 2.0 + ROUNDING
+
+
+@pytest.mark.parametrize("shift", [1e-2, 1.0, 1e6])
+def test_first_columns_have_their_pivots_in_the_first_rows(shift):
+    # As of a stiff system: rates shift q̇ − v, forces far larger than their pivots.
+    rng = np.random.default_rng(5)
+    nq, n = 7, 12
+    A = shift * np.eye(n)
+    A[:nq, nq:] = rng.standard_normal((nq, n - nq))
+    A[nq:] -= 1e5 * rng.standard_normal((n - nq, n))
+    x, exchanged = rng.standard_normal(n), np.empty(n, dtype=np.int64)
+    factors, found = A.T.copy(), x.copy()
+    factorise(factors, exchanged, nq)
+    substitute(factors, exchanged, found)
+    np.testing.assert_allclose(found, np.linalg.solve(A, x), rtol=1e-7)
+    assert (exchanged[:nq] == np.arange(nq)).all()
+    factors = np.array([A.T, -2.0 * shift * np.eye(n)], order="C")
+    found = np.stack([x, x])
+    factorise_complex(factors, exchanged, nq)
+    substitute_complex(factors, exchanged, found)
+    expected = np.linalg.solve(A - 2j * shift * np.eye(n), x + 1j * x)
+    np.testing.assert_allclose(found[0] + 1j * found[1], expected, rtol=1e-7)
+    assert (exchanged[:nq] == np.arange(nq)).all()
 
 
 def rubbing_hoop():

@@ -44,6 +44,7 @@ from zwang.integrators.records import (
 from zwang.integrators.settings import Settings
 from zwang.integrators.setup import LoopSetup
 from zwang.integrators.step_size import begin_step
+from zwang.integrators.stiffness import NEXT_METHOD
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
@@ -368,6 +369,10 @@ class Loop(ABC):
         step there must have been.
         """
         return met_all_rows(self.program, self.counts[:, lane])
+
+    def next_method(self) -> str:
+        """The method that takes over where this one leaves."""
+        return NEXT_METHOD[self.settings.integrator]
 
     def held_back(self, lane: int = 0) -> bool:  # noqa: ARG002 - methods may know better
         """Whether stability and not accuracy decided the step, so that another method would do."""

@@ -55,9 +55,10 @@ REALS = 8
     APPROACHES,
     WARY,  # whether steps that pass singular positions need projected stages
     HELD,  # looks, or steps, that found another method to do with less work
+    SMOOTH,  # looks in a row at sampled states that found Radau IIA to
     SAMPLED,  # states that were sampled to see that
-) = range(19)
-COUNTS = 19
+) = range(20)
+COUNTS = 20
 
 FAILED_PROJECTION = 0.6  # change of h after a projection that did not contract
 AVOIDANCE = 0.7  # change of h when the new point would lie where the rows have just lost rank

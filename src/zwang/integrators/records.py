@@ -24,6 +24,7 @@ __all__ = [
     "LoopChoices",
     "LoopEquations",
     "LoopMemory",
+    "MotionSamples",
     "OutputBuffers",
     "ProjectionRoom",
     "RankRoom",
@@ -174,6 +175,20 @@ class StepEnds(NamedTuple):
     f1: FloatArray
     t0: float
     t1: float
+
+
+class MotionSamples(NamedTuple):
+    """States along a motion, from which it is seen to be stiff, see `stiffness`.
+
+    Attributes
+    ----------
+    times, states : of the samples (SAMPLES, lanes), (SAMPLES, n, lanes).
+    numbers : when to leave to another method, PATIENCE and COST.
+    """
+
+    times: FloatArray
+    states: FloatArray
+    numbers: FloatArray
 
 
 class RankRoom(NamedTuple):

@@ -4,12 +4,15 @@ With ``integrator="auto"`` a loop returns LEAVES where that is so, at the end of
 and another goes on from there, see `NEXT_METHOD`:
 
     gauss ──▶ order8 ◀──▶ radau5
+      └────────────────────▲
 
 *   Collocation leaves where steps are as long as its sweeps converge, and far more accurate than
     asked for: explicit steps are longer than that.
 *   Explicit methods sample the motion. Its fourth divided differences tell how long the steps of
     Radau IIA would be, whose error estimate is h⁴y⁗/218. Where these make up for what they cost,
     and go on to do so, the motion is smooth and steps are short for stability alone: it is stiff.
+    Collocation does the same while its sweeps keep steps short, so that a motion that is stiff from
+    the start needs no explicit steps to be seen so.
 *   Radau IIA returns to explicit steps where these would be stable at a length that costs less: h
     times the spectral radius of the Jacobian, which it has, tells that.
 
@@ -24,9 +27,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.codegen.jit import inlined, loop
-from zwang.integrators.memory import ACCEPTS, HELD, LOOKED, SAMPLED, T
+from zwang.integrators.memory import ACCEPTS, HELD, LOOKED, SAMPLED, SMOOTH, T
 from zwang.integrators.projection import size_of
-from zwang.integrators.records import FloatArray, LoopChoices, LoopMemory
+from zwang.integrators.records import FloatArray, LoopChoices, LoopMemory, MotionSamples
+from zwang.programs.cost import COST as SIZES
 
 if TYPE_CHECKING:
     from zwang.programs.contract import Program
@@ -39,11 +43,12 @@ __all__ = [
     "explicit_pays",
     "held_by_sweeps",
     "implicit_pays",
+    "implicit_pays_after_sweeps",
     "leaving_numbers",
     "note_sweeps",
 ]
 
-#: Which method takes over from which.
+#: Which method takes over from which; from collocation also "radau5" where that pays.
 NEXT_METHOD = {"gauss": "order8", "order8": "radau5", "order5": "radau5", "radau5": "order8"}
 
 # What a loop knows of leaving: how many looks in a row it takes, and what a step of Radau IIA costs
@@ -62,12 +67,15 @@ ERROR_POWER, ERROR_FACTOR = 0.9, 0.5
 SLOW_SWEEPS = 64  # steps that sweeps have kept short, less others
 OTHER_STEPS = 3  # what one of those counts
 LEAST_LEFT_OF_SWEEPS = 200.0
+EVERY_OF_SWEEPS = 8  # accepted steps from one sample to the next
+LEAST_SLOW = 32  # of slow sweeps, for samples to tell what to do about them
+OF_SWEEPS = 5.0  # explicit steps are so much longer where both are short for the same stiffness
 
 # A step of Radau IIA in operations: evaluations in it, Jacobians, what a column of those is of an
-# evaluation, factors (of n³), solutions (of n²) and the rest. Then an explicit step: what a stage
-# takes besides its evaluation (of n), and the rest.
-OF_NEWTON, OF_JACOBIAN, OF_COLUMN = 7.5, 0.6, 0.25
-OF_FACTORS, OF_SOLUTIONS, OF_STEP = 1.1, 40.0, 5000.0
+# evaluation, in one expression and alone, factors (of n³), those and solutions (of n²) and the
+# rest. Then an explicit step: what a stage takes besides its evaluation (of n), and the rest.
+OF_NEWTON, OF_JACOBIAN, OF_COLUMN, OF_COLUMN_ALONE = 7.5, 0.6, 0.25, 3.0
+OF_FACTORS, OF_SOLUTIONS, OF_STEP = 0.2, 40.0, 5000.0
 OF_STAGE, OF_EXPLICIT = 8.0, 1000.0
 
 STABLE = 3.0  # h times the spectral radius that explicit steps surely bear
@@ -91,24 +99,26 @@ def leaving_numbers(program: Program, stages: int, returns: int) -> FloatArray:
 def cost_of_implicit_step(n: int, operations: int | None, stages: int) -> float:
     """What a step of Radau IIA costs in explicit steps, both counted in operations.
 
-    Measured, steps of radau5 in steps of order8, and what this gives: a rod on a pin, n = 7 entries
-    of the state, 27 operations an evaluation: 3.1 and 3.8; a governor (8, 363) 2.7 and 1.9; three
-    rods (21, 177) 5.5 and 6.8; a vehicle on bushings (47, 4360) 4.5 to 6 and 4.7; ten rods (70,
-    1088) 25 to 40 and 28; twenty (140, 2570) 65 to 78 and 86. Where operations are not known
-    (None), evaluations are taken to be cheap.
+    Measured, steps of radau5 in steps of order8, and what this gives: a rod on a ball joint, n = 7
+    entries of the state, 58 operations an evaluation: 3.3 and 3.2; three rods (21, 715) 3.1 to 3.4
+    and 2.8; a vehicle on bushings (47, 4360) 2.1 to 3.5 and 3.1; ten rods (70, 3480), whose
+    Jacobian is made column by column, 24 and 15. Where operations are not known (None), evaluations
+    are taken to be cheap: twenty rods (140) 40 to 52 and 51.
     """
     if operations is None:
-        return 2.0 + n * n / 60.0
-    slopes = OF_JACOBIAN * operations * (1.0 + n * OF_COLUMN)
+        return 2.0 + n * n / 400.0
+    column = OF_COLUMN if n <= SIZES.jacobian_freedoms else OF_COLUMN_ALONE
+    slopes = OF_JACOBIAN * operations * (1.0 + n * column)
     algebra = OF_FACTORS * n**3 + OF_SOLUTIONS * n**2 + OF_STEP
     implicit = OF_NEWTON * operations + slopes + algebra
     return implicit / (stages * (operations + OF_STAGE * n) + OF_EXPLICIT)
 
 
 @loop
-def implicit_step(times, states, choices: LoopChoices, lane):
+def implicit_step(samples: MotionSamples, choices: LoopChoices, lane):
     """How long the steps of Radau IIA would be along the sampled motion, for its accuracy."""
-    n, weights = states.shape[1], np.empty(SAMPLES)
+    times, states, weights = samples.times, samples.states, np.empty(SAMPLES)
+    n = states.shape[1]
     for k in range(SAMPLES):
         product = 1.0
         for j in range(SAMPLES):
@@ -131,26 +141,57 @@ def implicit_step(times, states, choices: LoopChoices, lane):
 
 
 @inlined
+def take_sample(count, samples: MotionSamples, point, end, lane):
+    """Sample the end of a step; the time since the first sample there is, 0 if there are few."""
+    place, span = count[SAMPLED, lane] % SAMPLES, 0.0
+    samples.times[place, lane] = end
+    for i in range(point.shape[0]):
+        samples.states[place, i, lane] = point[i, lane]
+    count[SAMPLED, lane] += 1
+    if count[SAMPLED, lane] >= SAMPLES:
+        for k in range(SAMPLES):
+            span = max(span, end - samples.times[k, lane])
+    return span
+
+
+@inlined
+def look_at_samples(
+    memory: LoopMemory, choices: LoopChoices, samples: MotionSamples, mean, end, held, lane
+):
+    """Whether samples have long told that Radau IIA saves work beside steps of a mean length.
+
+    That of explicit steps; `held` tells whether these are short for stability.
+    """
+    count, numbers = memory.counts, samples.numbers
+    pays = held and implicit_step(samples, choices, lane) > GAIN * numbers[COST] * mean
+    count[SMOOTH, lane] = count[SMOOTH, lane] + 1 if pays else 0
+    return count[SMOOTH, lane] >= numbers[PATIENCE] and choices.until - end > LEAST_LEFT * mean
+
+
+@inlined
 def implicit_pays(
-    memory: LoopMemory, choices: LoopChoices, times, states, numbers, point, end, lane
+    memory: LoopMemory, choices: LoopChoices, samples: MotionSamples, point, end, lane
 ):
     """Sample the end of an accepted explicit step; whether Radau IIA is to take over there."""
-    count, leaves = memory.counts, False
-    if count[ACCEPTS, lane] % EVERY == 0:
-        place = count[SAMPLED, lane] % SAMPLES
-        times[place, lane] = end
-        for i in range(point.shape[0]):
-            states[place, i, lane] = point[i, lane]
-        count[SAMPLED, lane] += 1
-        if count[SAMPLED, lane] >= SAMPLES:
-            first = end
-            for k in range(SAMPLES):
-                first = min(first, times[k, lane])
-            mean = (end - first) / ((SAMPLES - 1) * EVERY)
-            pays = implicit_step(times, states, choices, lane) > GAIN * numbers[COST] * mean
-            count[HELD, lane] = count[HELD, lane] + 1 if pays else 0
-            left = choices.until - end > LEAST_LEFT * mean
-            leaves = count[HELD, lane] >= numbers[PATIENCE] and left
+    leaves = False
+    if memory.counts[ACCEPTS, lane] % EVERY == 0:
+        span = take_sample(memory.counts, samples, point, end, lane)
+        if span > 0.0:
+            mean = span / ((SAMPLES - 1) * EVERY)
+            leaves = look_at_samples(memory, choices, samples, mean, end, True, lane)  # noqa: FBT003 - loops take positions
+    return leaves
+
+
+@inlined
+def implicit_pays_after_sweeps(memory: LoopMemory, choices: LoopChoices, samples: MotionSamples):
+    """Sample the present state of collocation; whether Radau IIA is to take over from there on."""
+    leaves, count, end = False, memory.counts, memory.real[T, 0]
+    if count[ACCEPTS, 0] % EVERY_OF_SWEEPS == 0:
+        span = take_sample(count, samples, memory.y, end, 0)
+        if span > 0.0:
+            explicit = OF_SWEEPS * span / ((SAMPLES - 1) * EVERY_OF_SWEEPS)
+            held = count[HELD, 0] >= LEAST_SLOW
+            leaves = look_at_samples(memory, choices, samples, explicit, end, held, 0)
     return leaves
 
 
@@ -162,9 +203,12 @@ def note_sweeps(count, held):
 
 @inlined
 def held_by_sweeps(memory: LoopMemory, choices: LoopChoices, h):
-    """Whether explicit steps are to take over from collocation after an accepted step."""
+    """Whether explicit steps are to take over from collocation after an accepted step.
+
+    Not while samples tell that Radau IIA is to.
+    """
     left = choices.until - memory.real[T, 0] > LEAST_LEFT_OF_SWEEPS * h
-    return memory.counts[HELD, 0] >= SLOW_SWEEPS and left
+    return memory.counts[HELD, 0] >= SLOW_SWEEPS and memory.counts[SMOOTH, 0] == 0 and left
 
 
 @loop

@@ -25,7 +25,6 @@ from zwang.integrators.chunk_size import ChunkSize
 from zwang.integrators.output import Chunk
 from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Coordinates, Drift, OnSingular
-from zwang.integrators.stiffness import NEXT_METHOD
 from zwang.results.certificate import RunCertificate, certificate_and_note
 from zwang.results.force_record import ForceLayout
 from zwang.results.model_digest import describe_events
@@ -651,7 +650,7 @@ class Simulation:
             return False
         y, t, before = self.loop.present[:, 0].copy(), float(self.loop.t[0]), self.loop
         was = before.settings.integrator
-        self.method = NEXT_METHOD[was]
+        self.method = before.next_method()
         self.returns += was == "radau5"
         note = method_note(was, self.method, t)
         kind = note.partition(" from t = ")[0]

@@ -20,7 +20,10 @@ from zwang.integrators.collocation.records import (
     StepBefore,
 )
 from zwang.integrators.contract import Loop
+from zwang.integrators.explicit.tableaus import TABLEAUS
 from zwang.integrators.output import LoopOutput
+from zwang.integrators.records import MotionSamples
+from zwang.integrators.stiffness import NEXT_METHOD, PATIENCE, SAMPLES, leaving_numbers
 from zwang.programs.contract import Program
 from zwang.terms import FloatArray
 
@@ -28,13 +31,22 @@ __all__ = ["GaussLoop"]
 
 #: Steps below which an implicit method saves nothing.
 MANY_STEPS = 500
+#: Of the explicit method that it may leave to.
+STAGES = TABLEAUS[NEXT_METHOD["gauss"]].stages
 _LINE = 64  # bytes of a line of the cache, and of eight numbers
 
 
 class GaussLoop(Loop):
     """Collocation at eight points of Gauss, which are the lanes of its kernels."""
 
-    REMEMBERED: ClassVar[tuple[str, ...]] = (*Loop.REMEMBERED, "kept", "past")
+    REMEMBERED: ClassVar[tuple[str, ...]] = (
+        *Loop.REMEMBERED,
+        "kept",
+        "past",
+        "sample_times",
+        "samples",
+        "leaving",
+    )
     LOOKS: ClassVar[tuple[float, ...]] = tuple(gauss_points(NODES).c.tolist())
 
     def prepare(self) -> None:
@@ -67,9 +79,24 @@ class GaussLoop(Loop):
             np.empty((1, 1)), np.empty((1, 1)), np.empty((VECTORS, n, 1))
         )
 
+        # Where nobody asks whether to leave, nothing is sampled.
+        rows = (SAMPLES, n) if self.may_leave else (0, 0)
+        self.sample_times, self.samples = np.zeros((rows[0], 1)), np.zeros((*rows, 1))
+        self.leaving = leaving_numbers(self.program, STAGES, self.returns)
+
+    def clear(self) -> None:
+        """Give all that is remembered the values that it has before a loop begins."""
+        super().clear()
+        self.leaving[...] = leaving_numbers(self.program, STAGES, self.returns)
+
     def begin(self) -> None:
         """The derivative at the present state stands for a step before, and a step."""
         step.begin(self.equations, self.remembered_steps, self.choices, self.before)
+
+    def next_method(self) -> str:
+        """The method that takes over: the implicit one if samples told so."""
+        smooth = self.counts.item(sh.SMOOTH, 0) >= self.leaving.item(PATIENCE)
+        return "radau5" if smooth else super().next_method()
 
     def held_back(self, lane: int = 0) -> bool:
         """Whether most of many steps were as long as sweeps converge: the motion is stiff."""
@@ -89,6 +116,7 @@ class GaussLoop(Loop):
             self.before,
             self.sweeps,
             self.step_under_way,
+            MotionSamples(self.sample_times, self.samples, self.leaving),
             budget,
         )
 

@@ -91,6 +91,7 @@ from zwang.integrators.records import (
     LoopChoices,
     LoopEquations,
     LoopMemory,
+    MotionSamples,
     OutputBuffers,
     ProjectionRoom,
 )
@@ -105,7 +106,11 @@ from zwang.integrators.step_control import (
     shorten,
 )
 from zwang.integrators.step_size import begin_step
-from zwang.integrators.stiffness import held_by_sweeps, note_sweeps
+from zwang.integrators.stiffness import (
+    held_by_sweeps,
+    implicit_pays_after_sweeps,
+    note_sweeps,
+)
 
 __all__ = ["ERROR_ORDER", "advance", "begin"]
 
@@ -140,6 +145,7 @@ def advance(
     before: StepBefore,
     sweeps: NodeSweeps,
     step: CollocationStep,
+    samples: MotionSamples,
     budget,
 ):
     """Run until `until`, or until a buffer is full, the budget is used up or an event is met."""
@@ -199,11 +205,21 @@ def advance(
         take_step(y, before, step, F, h)
         change = real[H, 0] / h if short else change  # it was shortened for its place alone
         end_step(memory, h, end, change, last, choices, output)
-        leaves = choices.may_leave and not last and held_by_sweeps(memory, choices, h)
+        leaves = sees_stiffness(memory, choices, samples, h, last)
         outcome = after_step(choices, singular, event, leaves)
         if outcome != GOES_ON:
             return outcome
     return BUDGET
+
+
+@inlined
+def sees_stiffness(memory: LoopMemory, choices: LoopChoices, samples: MotionSamples, h, last):
+    """Whether another method is to take over from the present state on."""
+    leaves = False
+    if choices.may_leave and not last:
+        leaves = implicit_pays_after_sweeps(memory, choices, samples)
+        leaves = leaves or held_by_sweeps(memory, choices, h)
+    return leaves
 
 
 @inlined

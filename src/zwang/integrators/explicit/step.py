@@ -122,6 +122,7 @@ from zwang.integrators.records import (
     LoopChoices,
     LoopEquations,
     LoopMemory,
+    MotionSamples,
     OutputBuffers,
     ProjectionRoom,
     RankRoom,
@@ -499,7 +500,7 @@ def look_for_stiffness(memory: LoopMemory, choices: LoopChoices, step: ExplicitS
     for lane in range(len(lanes)):
         if step.accepted[lane] and not step.near[lane] and not step.last[lane]:
             pays = implicit_pays(
-                *(memory, choices, step.sample_times, step.samples, step.leaving),
+                *(memory, choices, MotionSamples(step.sample_times, step.samples, step.leaving)),
                 *(step.x[POINT], step.end[0, lane], lane),
             )
             if pays and len(lanes) > 1:

@@ -210,21 +210,21 @@ def copy(x, out):
 def solve(K, x):
     """Overwrite x (n,) with K⁻¹x, and K (n, n) with factors; False where K is singular.
 
-    Rows are brought to the same size first, so that pivots are chosen fairly: dynamics and
-    constraints have different units.
+    K[j] is column j. Rows are brought to the same size first, so that pivots are chosen fairly:
+    dynamics and constraints have different units.
     """
     n = K.shape[0]
     for i in range(n):
         size = 0.0
         for j in range(n):
-            size = max(size, abs(K[i, j]))
+            size = max(size, abs(K[j, i]))
         if not 0.0 < size < np.inf:
             return False
         for j in range(n):
-            K[i, j] /= size
+            K[j, i] /= size
         x[i] /= size
     exchanged = np.empty(n, np.int64)
-    factorise(K, exchanged)
+    factorise(K, exchanged, 0)
     substitute(K, exchanged, x)
     finite = True
     for i in range(n):
@@ -280,7 +280,7 @@ def root(stage: DiscreteStage, given: RootProblem, new, memory_new, x, entry_siz
             for j in range(size):
                 K[i, j] = 0.0
         for i in range(rows.shape[0]):
-            K[rows[i], columns[i]] = entries[i, 0]
+            K[columns[i], rows[i]] = entries[i, 0]
         if not solve(K, r):
             return -1
         for i in range(size):

@@ -46,7 +46,7 @@ class RadauLoop(Loop):
         self.room = NewtonRoom(
             *(np.empty((n, n)), np.empty((2, n, n)), np.empty((2, n), np.int64)),
             *(np.empty((n, 1)), np.empty((1, 1)), np.empty((3, n, 1)), np.empty((3, n))),
-            *(np.empty(n), np.empty(n, np.complex128), np.empty(n)),
+            *(np.empty(n), np.empty((2, n)), np.empty(n)),
         )
         self.step_under_way = RadauStep(
             *(np.empty((1, 1)), np.empty((1, 1)), np.empty((3, n, 1))),

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from zwang.integrators.records import FloatArray, IntArray
 
 __all__ = ["NewtonRoom", "RadauMemory", "RadauStep"]
@@ -37,11 +34,11 @@ class NewtonRoom(NamedTuple):
     Attributes
     ----------
     real, complex_, exchanged : factors of γ/h − J (n, n) and of (α + iβ)/h − J, real and imaginary
-        parts (2, n, n), and their row exchanges.
+        parts (2, n, n), column by column, and their row exchanges.
     trial : the state of a stage (n, 1), at the time `moment` (1, 1).
     F : derivatives at the stages (3, n, 1).
     W : stages in the eigenvectors of A⁻¹ (3, n).
-    x, z : changes of W, real and complex (n,).
+    x, z : changes of W, real (n,) and complex, real and imaginary parts (2, n).
     size : magnitude of each entry that changes are relative to (n,).
     """
 
@@ -53,7 +50,7 @@ class NewtonRoom(NamedTuple):
     F: FloatArray
     W: FloatArray
     x: FloatArray
-    z: NDArray[np.complex128]
+    z: FloatArray
     size: FloatArray
 
 

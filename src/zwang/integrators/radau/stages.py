@@ -86,19 +86,19 @@ def weights(theta, out):
 
 
 @loop
-def factorise_both(J, h, room: NewtonRoom):
+def factorise_both(J, h, nq, room: NewtonRoom):
     """Factors of γ/h − J and (α + iβ)/h − J; J holds its columns one after the other."""
     real, complex_, n = room.real, room.complex_, room.real.shape[0]
-    for i in range(n):
-        for j in range(n):
+    for j in range(n):
+        for i in range(n):
             entry = -J[j * n + i, 0]
-            real[i, j], complex_[0, i, j], complex_[1, i, j] = entry, entry, 0.0
-        real[i, i] += GAMMA / h
+            real[j, i], complex_[0, j, i], complex_[1, j, i] = entry, entry, 0.0
+        real[j, j] += GAMMA / h
         shift = ALPHA_BETA / h
-        complex_[0, i, i] += shift.real
-        complex_[1, i, i] += shift.imag
-    factorise(real, room.exchanged[0])
-    factorise_complex(complex_, room.exchanged[1])
+        complex_[0, j, j] += shift.real
+        complex_[1, j, j] += shift.imag
+    factorise(real, room.exchanged[0], nq)
+    factorise_complex(complex_, room.exchanged[1], nq)
 
 
 @inlined
@@ -128,21 +128,28 @@ def evaluate_stages(equations: LoopEquations, y, t, h, Z, room: NewtonRoom):
 def newton_change(h, room: NewtonRoom):
     """The change of W of an iteration in x and z; its root mean square, relative to `size`."""
     F, W, x, z, size = room.F, room.W, room.x, room.z, room.size
-    n = x.shape[0]
+    n, shift = x.shape[0], ALPHA_BETA / h
     for i in range(n):
         f0, f1, f2 = F[0, i, 0], F[1, i, 0], F[2, i, 0]
         x[i] = (T_INVERSE[0, 0] * f0 + T_INVERSE[0, 1] * f1 + T_INVERSE[0, 2] * f2) - GAMMA / h * W[
             0, i
         ]
-        z[i] = complex(
-            T_INVERSE[1, 0] * f0 + T_INVERSE[1, 1] * f1 + T_INVERSE[1, 2] * f2,
-            T_INVERSE[2, 0] * f0 + T_INVERSE[2, 1] * f1 + T_INVERSE[2, 2] * f2,
-        ) - ALPHA_BETA / h * complex(W[1, i], W[2, i])
+        # − (α + iβ)/h (W₂ + iW₃)
+        z[0, i] = (
+            (T_INVERSE[1, 0] * f0 + T_INVERSE[1, 1] * f1 + T_INVERSE[1, 2] * f2)
+            - shift.real * W[1, i]
+            + shift.imag * W[2, i]
+        )
+        z[1, i] = (
+            (T_INVERSE[2, 0] * f0 + T_INVERSE[2, 1] * f1 + T_INVERSE[2, 2] * f2)
+            - shift.real * W[2, i]
+            - shift.imag * W[1, i]
+        )
     substitute(room.real, room.exchanged[0], x)
     substitute_complex(room.complex_, room.exchanged[1], z)
     change = 0.0
     for i in range(n):
-        change += (x[i] ** 2 + z[i].real ** 2 + z[i].imag ** 2) / size[i] ** 2
+        change += (x[i] ** 2 + z[0, i] ** 2 + z[1, i] ** 2) / size[i] ** 2
     return np.sqrt(change / (3 * n))
 
 
@@ -152,8 +159,8 @@ def change_stages(Z, room: NewtonRoom):
     W, x, z = room.W, room.x, room.z
     for i in range(x.shape[0]):
         W[0, i] += x[i]
-        W[1, i] += z[i].real
-        W[2, i] += z[i].imag
+        W[1, i] += z[0, i]
+        W[2, i] += z[1, i]
         for k in range(3):
             Z[k, i, 0] = (
                 T_MATRIX[k, 0] * W[0, i] + T_MATRIX[k, 1] * W[1, i] + T_MATRIX[k, 2] * W[2, i]

@@ -132,7 +132,7 @@ def advance(
     # How well Newton must solve: its error is one of the step, and of the states within it.
     goal = max(ROUNDING, NEWTON_PART * choices.tolerance) / allowed
     if newton[FACTORED_H] > 0.0:  # the factors are not stored, what they are made of is
-        factorise_both(past.J, newton[FACTORED_H], room)
+        factorise_both(past.J, newton[FACTORED_H], equations.nq, room)
     for _ in range(budget):
         if not count[ACTIVE, 0]:
             return DONE
@@ -244,7 +244,7 @@ def prepare_newton(
         count[JACOBIANS, 0] += 1
         newton[FRESH], newton[FACTORED_H] = 1.0, 0.0
     if newton[FACTORED_H] != h:
-        factorise_both(past.J, h, room)
+        factorise_both(past.J, h, nq, room)
         count[FACTORISATIONS, 0] += 1
         newton[FACTORED_H] = h
 
