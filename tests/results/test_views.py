@@ -2,6 +2,8 @@
 
 import builtins
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pendulums import EVENTS, START, driven, pendulum
@@ -80,6 +82,23 @@ def test_the_error_estimate_is_within_a_factor_of_ten(tolerance):
     truth = SYSTEM.simulate(*START, until=5.0, tolerance=1e-13, save=0.05)
     error = max(np.abs(truth.q - run.q).max(), np.abs(truth.v - run.v).max())
     assert error / 10.0 < run.error_estimate().worst < error * 10.0
+
+
+def test_the_error_is_estimated_where_the_tightest_second_run_does_not_get_far():
+    """Rounding may take over sooner in the coordinates of the system than in those of the run."""
+    run = SYSTEM.simulate(*START, until=2.0, tolerance=1e-7, save=0.05)
+    asked = []
+
+    def stops_below(tolerance, times):
+        asked.append(tolerance)
+        second = run.again(tolerance, times)
+        if tolerance >= 5e-9:
+            return second
+        return replace(second, t=second.t[:3], q=second.q[:3], v=second.v[:3])
+
+    estimate = replace(run, again=stops_below).error_estimate()
+    assert asked == pytest.approx([1e-9, 1e-8])
+    assert estimate.worst == pytest.approx(run.error_estimate().worst, rel=0.5)
 
 
 def test_the_error_of_a_stored_run_is_estimated_alike(run, tmp_path):

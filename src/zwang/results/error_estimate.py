@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,22 +62,33 @@ def error_estimate(run: Run) -> ErrorEstimate:
     # compare states at. They get the estimate of the row before.
     times, first, count = np.unique(run.t, return_index=True, return_counts=True)
     plain = count == 1
-    second = run.again(_other_tolerance(run.settings.tolerance), times[plain])
-    if len(second) < np.count_nonzero(plain):
-        raise InputError(
-            "error estimate",
-            must="have a second run that goes as far as the first",
-            but=f"the second run {second.status}",
-        )
+    second = _second_run(run, run.again, times[plain])
     rows = first[plain]
     at = np.clip(np.searchsorted(rows, np.arange(len(run.t)), side="right") - 1, 0, None)
     return ErrorEstimate((second.q - run.q[rows])[at], (second.v - run.v[rows])[at])
 
 
-def _other_tolerance(tolerance: float) -> float:
+def _second_run(run: Run, again: Callable[[float, FloatArray], Run], times: FloatArray) -> Run:
+    """The first of some other runs that goes as far as this one.
+
+    It is made in the coordinates of the system, where rounding may take over sooner than in those
+    of the first.
+    """
+    told = ""
+    for tolerance in _other_tolerances(run.settings.tolerance):
+        second = again(tolerance, times)
+        if len(second) >= len(times):
+            return second
+        told = told or f"the second run {second.status}"
+    raise InputError(
+        "error estimate", must="have a second run that goes as far as the first", but=told
+    )
+
+
+def _other_tolerances(tolerance: float) -> list[float]:
     """A hundredth, or a tenth near rounding; ten times as much where no less is possible.
 
     The difference is then the error of the second run, more than that of the first.
     """
     tighter = max(TIGHTER * tolerance, min(0.1 * tolerance, ROUNDING))
-    return tighter if tighter >= LEAST else 10.0 * tolerance
+    return [x for x in dict.fromkeys([tighter, 0.1 * tolerance]) if x >= LEAST] + [10.0 * tolerance]
