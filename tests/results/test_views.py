@@ -1,7 +1,6 @@
 """Runs as labelled arrays and figures; their error and their ledger of work."""
 
 import builtins
-
 from dataclasses import replace
 
 import numpy as np
