@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.codegen.casadi_operators import dense, plus
 from zwang.multibody.constants import Pattern, folded
 from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
-from zwang.multibody.pose import kinematics
+from zwang.multibody.pose import BodyKind, kinematics
 from zwang.multibody.terms import (
     MechanismSymbols,
     body_slots,
@@ -144,14 +145,16 @@ def embedded(
     here = _PlanarSymbols(parts, state.t, p, bodies, seen)
     masses, given, V = [], [], ca.SX(0)
     start, end = parts.slots["gravity"]
+    gravity = p[start:end]
     for body, moving in zip(parts.bodies, bodies, strict=True):
         first, last = body_slots(parts.slots, body.name)
-        block, force, potential = body_terms(
-            body.kind, moving.config, moving.v, p[first:last], p[start:end]
+        function = _of_body(body.kind, last - first, tuple(moving.B.sparsity().compress()))
+        block, force, potential = function.call(
+            [moving.config, moving.v, p[first:last], gravity, moving.B]
         )
-        masses.append(ca.mtimes([moving.B.T, block, moving.B]))
-        given.append(ca.densify(ca.mtimes(moving.B.T, force)))
-        V = V + potential
+        masses.append(block)
+        given.append(force)
+        V = plus(V, potential)
     for element in parts.forces:
         potential, *forces = here.call(element)
         V = V + potential
@@ -168,6 +171,22 @@ def embedded(
         definition, state, N, still, M, ca.densify(Q), T, V, blocks, multipliers, ideal, unit
     )
     return Embedded(model, tuple(rows))
+
+
+@cache
+def _of_body(kind: BodyKind, numbers: int, pattern: tuple[int, ...]) -> casadi.Function:
+    """(c, v, numbers, gravity, B) → BᵀM B, BᵀQ and V of a body; `pattern` says where B has entries.
+
+    Called for all bodies of a kind: product by product it takes five times as long.
+    """
+    import casadi as ca
+
+    config, v = ca.SX.sym("c", kind.config), ca.SX.sym("v", kind.nv)
+    data, gravity = ca.SX.sym("numbers", numbers), ca.SX.sym("gravity", 3)
+    B = ca.SX.sym("B", ca.Sparsity.compressed(pattern))
+    M, force, V = body_terms(kind, config, v, data, gravity)
+    found = [ca.mtimes([B.T, M, B]), ca.densify(ca.mtimes(B.T, force)), V]
+    return ca.Function("of_body", [config, v, data, gravity, B], found)
 
 
 def as_it_is(parts: Parts, pattern: Pattern) -> Embedded:
@@ -302,8 +321,8 @@ def _constraints(
         columns = [column for i in order for column in moving[i].columns]
         A.enlarge(len(kept), nv, list(range(len(kept))), columns)
         level = parts.traced[element.law.key].level
-        value = _some(ca.densify(phi), kept) if level == "position" else None
-        rate, b = _some(ca.densify(psi), kept), _some(ca.densify(b), kept)
+        value = _some(dense(phi), kept) if level == "position" else None
+        rate, b = _some(dense(psi), kept), _some(dense(b), kept)
         blocks[element.name] = TracedConstraint(level, value, rate, A, b)
         numbers += [start + row for row in kept]
     return blocks, numbers
@@ -311,9 +330,7 @@ def _constraints(
 
 def _some(x: casadi.SX, rows: list[int]) -> casadi.SX:
     """Some rows; all of them as they are, which is quicker."""
-    import casadi as ca
-
-    return ca.SX(x) if len(rows) == x.shape[0] else x[rows, :]
+    return x if len(rows) == x.size1() else x[rows, :]
 
 
 def _definition(
