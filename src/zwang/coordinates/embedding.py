@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.codegen.casadi_operators import dense, plus
+from zwang.codegen.casadi_operators import plus
 from zwang.multibody.constants import Pattern, folded
 from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
@@ -148,7 +148,7 @@ def embedded(
     gravity = p[start:end]
     for body, moving in zip(parts.bodies, bodies, strict=True):
         first, last = body_slots(parts.slots, body.name)
-        function = _of_body(body.kind, last - first, tuple(moving.B.sparsity().compress()))
+        function = _of_body(body.kind, last - first, _pattern(moving.B))
         block, force, potential = function.call(
             [moving.config, moving.v, p[first:last], gravity, moving.B]
         )
@@ -264,8 +264,13 @@ class _PlanarSymbols:
             return self.seen.bodies
         return self.bodies
 
-    def call(self, element: Element) -> list[casadi.SX]:
-        """An element's traced function at its bodies."""
+    def call(
+        self,
+        element: Element,
+        function: casadi.Function | None = None,
+        further: Sequence[casadi.SX] = (),
+    ) -> list[casadi.SX]:
+        """An element's traced function at its bodies, or one that takes further inputs."""
         import casadi as ca
 
         nothing, moving, slots = ca.SX(0, 1), self.moving(element), self.parts.slots
@@ -282,8 +287,8 @@ class _PlanarSymbols:
                 for x, n in zip(own, element.law.shapes, strict=True)
             ]
             numbers = ca.vertcat(*own) if own else nothing
-        traced = self.parts.traced[element.law.key]
-        return traced.function.call([*configs, *velocities, self.t, numbers, self._user])
+        function = function or self.parts.traced[element.law.key].function
+        return function.call([*configs, *velocities, self.t, numbers, self._user, *further])
 
     @cached_property
     def _user(self) -> casadi.SX:
@@ -299,21 +304,22 @@ def _constraints(
 
     blocks: dict[str, TracedConstraint] = {}
     numbers: list[int] = []
+    functions: dict[Any, casadi.Function] = {}
     for k, element in enumerate(parts.constraints):
         start = parts.row_starts[k]
         if held.issuperset(range(start, parts.row_starts[k + 1])):
             continue
-        phi, psi, b, *parts_of_A = here.call(element)
-        moving = here.moving(element)
-        own: dict[int, casadi.SX] = {}
-        for i, block in zip(element.bodies, parts_of_A, strict=True):
-            if i >= 0:
-                share = ca.mtimes(block, moving[i].B)
-                own[i] = own[i] + share if i in own else share
-        if not own:
+        order = sorted({i for i in element.bodies if i >= 0})
+        if not order:
             continue
-        order = sorted(own)
-        A = ca.sparsify(ca.horzcat(*(own[i] for i in order)))
+        moving = here.moving(element)
+        own = [moving[i].B for i in order]
+        places = tuple(order.index(i) if i >= 0 else -1 for i in element.bodies)
+        key = element.law.key, places, tuple(_pattern(B) for B in own)
+        if key not in functions:
+            functions[key] = _acting(parts.traced[element.law.key].function, *key[1:])
+        phi, psi, b, A = here.call(element, functions[key], own)
+        A = ca.sparsify(A)
         kept = [i for i in sorted(set(A.sparsity().row())) if start + i not in held]
         if not kept:
             continue
@@ -321,11 +327,41 @@ def _constraints(
         columns = [column for i in order for column in moving[i].columns]
         A.enlarge(len(kept), nv, list(range(len(kept))), columns)
         level = parts.traced[element.law.key].level
-        value = _some(dense(phi), kept) if level == "position" else None
-        rate, b = _some(dense(psi), kept), _some(dense(b), kept)
+        value = _some(phi, kept) if level == "position" else None
+        rate, b = _some(psi, kept), _some(b, kept)
         blocks[element.name] = TracedConstraint(level, value, rate, A, b)
         numbers += [start + row for row in kept]
     return blocks, numbers
+
+
+def _acting(
+    function: casadi.Function, places: tuple[int, ...], patterns: tuple[tuple[int, ...], ...]
+) -> casadi.Function:
+    """φ, ψ, b and A B of an element, from what its own function takes and the B of its bodies.
+
+    Parameters
+    ----------
+    places : which B is that of each body, −1 for the ground.
+    patterns : where the B have entries.
+    """
+    import casadi as ca
+
+    given = [ca.SX.sym(f"i{k}", function.sparsity_in(k)) for k in range(function.n_in())]
+    phi, psi, b, *blocks = function.call(given)
+    B = [ca.SX.sym(f"B{k}", ca.Sparsity.compressed(x)) for k, x in enumerate(patterns)]
+    own: dict[int, casadi.SX] = {}
+    for k, block in zip(places, blocks, strict=True):
+        if k >= 0:
+            share = ca.mtimes(block, B[k])
+            own[k] = own[k] + share if k in own else share
+    A = ca.horzcat(*(own[k] for k in range(len(B))))
+    found = [ca.densify(phi), ca.densify(psi), ca.densify(b), A]
+    return ca.Function("acting", [*given, *B], found)
+
+
+def _pattern(x: casadi.SX) -> tuple[int, ...]:
+    """Where a matrix has entries, as CasADi counts them."""
+    return tuple(x.sparsity().compress())
 
 
 def _some(x: casadi.SX, rows: list[int]) -> casadi.SX:
