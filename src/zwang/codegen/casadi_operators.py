@@ -3,11 +3,12 @@
 An operator of CasADi accepts numbers, arrays and expressions of each of its kinds, and tries one
 after the other: 20 µs for a product of two symbols, most of the time in which the equations of a
 new model are written down. `SX.binary` is what it arrives at in the end, with the same result.
+What has nothing to do, as `densify` of what is dense, takes as long.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,22 +16,21 @@ if TYPE_CHECKING:
 
     import casadi
 
-__all__ = ["inverse", "minus", "plus", "times"]
+__all__ = ["dense", "divided", "inverse", "is_zero", "minus", "plus", "smaller", "times"]
 
 
 @cache
 def _operation(name: str) -> Callable[[casadi.SX, casadi.SX], casadi.SX]:
     import casadi
 
-    code, binary = getattr(casadi, name), casadi.SX.binary
-    return lambda x, y: binary(code, x, y)
+    return partial(casadi.SX.binary, getattr(casadi, name))
 
 
 @cache
-def _one() -> casadi.SX:
+def _number(value: float) -> casadi.SX:
     import casadi
 
-    return casadi.SX(1.0)
+    return casadi.SX(value)
 
 
 def plus(x: casadi.SX, y: casadi.SX) -> casadi.SX:
@@ -48,6 +48,28 @@ def times(x: casadi.SX, y: casadi.SX) -> casadi.SX:
     return _operation("OP_MUL")(x, y)
 
 
+def divided(x: casadi.SX, y: casadi.SX) -> casadi.SX:
+    """x/y."""
+    return _operation("OP_DIV")(x, y)
+
+
 def inverse(x: casadi.SX) -> casadi.SX:
     """1/x."""
-    return _operation("OP_DIV")(_one(), x)
+    return divided(_number(1.0), x)
+
+
+def smaller(x: casadi.SX, y: casadi.SX) -> casadi.SX:
+    """The smaller of x and y."""
+    return _operation("OP_FMIN")(x, y)
+
+
+def is_zero(x: casadi.SX) -> casadi.SX:
+    """1 where x is zero, otherwise 0."""
+    return _operation("OP_EQ")(x, _number(0.0))
+
+
+def dense(x: casadi.SX) -> casadi.SX:
+    """With all entries, zeros too."""
+    import casadi
+
+    return x if x.is_dense() else casadi.densify(x)

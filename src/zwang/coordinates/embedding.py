@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.codegen.casadi_operators import plus
 from zwang.multibody.constants import Pattern, folded
 from zwang.multibody.element import Element
 from zwang.multibody.frozen import Parts
-from zwang.multibody.pose import kinematics
+from zwang.multibody.pose import BodyKind, kinematics
 from zwang.multibody.terms import (
     MechanismSymbols,
     body_slots,
@@ -144,14 +145,16 @@ def embedded(
     here = _PlanarSymbols(parts, state.t, p, bodies, seen)
     masses, given, V = [], [], ca.SX(0)
     start, end = parts.slots["gravity"]
+    gravity = p[start:end]
     for body, moving in zip(parts.bodies, bodies, strict=True):
         first, last = body_slots(parts.slots, body.name)
-        block, force, potential = body_terms(
-            body.kind, moving.config, moving.v, p[first:last], p[start:end]
+        function = _of_body(body.kind, last - first, _pattern(moving.B))
+        block, force, potential = function.call(
+            [moving.config, moving.v, p[first:last], gravity, moving.B]
         )
-        masses.append(ca.mtimes([moving.B.T, block, moving.B]))
-        given.append(ca.densify(ca.mtimes(moving.B.T, force)))
-        V = V + potential
+        masses.append(block)
+        given.append(force)
+        V = plus(V, potential)
     for element in parts.forces:
         potential, *forces = here.call(element)
         V = V + potential
@@ -168,6 +171,22 @@ def embedded(
         definition, state, N, still, M, ca.densify(Q), T, V, blocks, multipliers, ideal, unit
     )
     return Embedded(model, tuple(rows))
+
+
+@cache
+def _of_body(kind: BodyKind, numbers: int, pattern: tuple[int, ...]) -> casadi.Function:
+    """(c, v, numbers, gravity, B) → BᵀM B, BᵀQ and V of a body; `pattern` says where B has entries.
+
+    Called for all bodies of a kind: product by product it takes five times as long.
+    """
+    import casadi as ca
+
+    config, v = ca.SX.sym("c", kind.config), ca.SX.sym("v", kind.nv)
+    data, gravity = ca.SX.sym("numbers", numbers), ca.SX.sym("gravity", 3)
+    B = ca.SX.sym("B", ca.Sparsity.compressed(pattern))
+    M, force, V = body_terms(kind, config, v, data, gravity)
+    found = [ca.mtimes([B.T, M, B]), ca.densify(ca.mtimes(B.T, force)), V]
+    return ca.Function("of_body", [config, v, data, gravity, B], found)
 
 
 def as_it_is(parts: Parts, pattern: Pattern) -> Embedded:
@@ -245,8 +264,13 @@ class _PlanarSymbols:
             return self.seen.bodies
         return self.bodies
 
-    def call(self, element: Element) -> list[casadi.SX]:
-        """An element's traced function at its bodies."""
+    def call(
+        self,
+        element: Element,
+        function: casadi.Function | None = None,
+        further: Sequence[casadi.SX] = (),
+    ) -> list[casadi.SX]:
+        """An element's traced function at its bodies, or one that takes further inputs."""
         import casadi as ca
 
         nothing, moving, slots = ca.SX(0, 1), self.moving(element), self.parts.slots
@@ -263,8 +287,8 @@ class _PlanarSymbols:
                 for x, n in zip(own, element.law.shapes, strict=True)
             ]
             numbers = ca.vertcat(*own) if own else nothing
-        traced = self.parts.traced[element.law.key]
-        return traced.function.call([*configs, *velocities, self.t, numbers, self._user])
+        function = function or self.parts.traced[element.law.key].function
+        return function.call([*configs, *velocities, self.t, numbers, self._user, *further])
 
     @cached_property
     def _user(self) -> casadi.SX:
@@ -280,21 +304,22 @@ def _constraints(
 
     blocks: dict[str, TracedConstraint] = {}
     numbers: list[int] = []
+    functions: dict[Any, casadi.Function] = {}
     for k, element in enumerate(parts.constraints):
         start = parts.row_starts[k]
         if held.issuperset(range(start, parts.row_starts[k + 1])):
             continue
-        phi, psi, b, *parts_of_A = here.call(element)
-        moving = here.moving(element)
-        own: dict[int, casadi.SX] = {}
-        for i, block in zip(element.bodies, parts_of_A, strict=True):
-            if i >= 0:
-                share = ca.mtimes(block, moving[i].B)
-                own[i] = own[i] + share if i in own else share
-        if not own:
+        order = sorted({i for i in element.bodies if i >= 0})
+        if not order:
             continue
-        order = sorted(own)
-        A = ca.sparsify(ca.horzcat(*(own[i] for i in order)))
+        moving = here.moving(element)
+        own = [moving[i].B for i in order]
+        places = tuple(order.index(i) if i >= 0 else -1 for i in element.bodies)
+        key = element.law.key, places, tuple(_pattern(B) for B in own)
+        if key not in functions:
+            functions[key] = _acting(parts.traced[element.law.key].function, *key[1:])
+        phi, psi, b, A = here.call(element, functions[key], own)
+        A = ca.sparsify(A)
         kept = [i for i in sorted(set(A.sparsity().row())) if start + i not in held]
         if not kept:
             continue
@@ -302,18 +327,46 @@ def _constraints(
         columns = [column for i in order for column in moving[i].columns]
         A.enlarge(len(kept), nv, list(range(len(kept))), columns)
         level = parts.traced[element.law.key].level
-        value = _some(ca.densify(phi), kept) if level == "position" else None
-        rate, b = _some(ca.densify(psi), kept), _some(ca.densify(b), kept)
+        value = _some(phi, kept) if level == "position" else None
+        rate, b = _some(psi, kept), _some(b, kept)
         blocks[element.name] = TracedConstraint(level, value, rate, A, b)
         numbers += [start + row for row in kept]
     return blocks, numbers
 
 
-def _some(x: casadi.SX, rows: list[int]) -> casadi.SX:
-    """Some rows; all of them as they are, which is quicker."""
+def _acting(
+    function: casadi.Function, places: tuple[int, ...], patterns: tuple[tuple[int, ...], ...]
+) -> casadi.Function:
+    """φ, ψ, b and A B of an element, from what its own function takes and the B of its bodies.
+
+    Parameters
+    ----------
+    places : which B is that of each body, −1 for the ground.
+    patterns : where the B have entries.
+    """
     import casadi as ca
 
-    return ca.SX(x) if len(rows) == x.shape[0] else x[rows, :]
+    given = [ca.SX.sym(f"i{k}", function.sparsity_in(k)) for k in range(function.n_in())]
+    phi, psi, b, *blocks = function.call(given)
+    B = [ca.SX.sym(f"B{k}", ca.Sparsity.compressed(x)) for k, x in enumerate(patterns)]
+    own: dict[int, casadi.SX] = {}
+    for k, block in zip(places, blocks, strict=True):
+        if k >= 0:
+            share = ca.mtimes(block, B[k])
+            own[k] = own[k] + share if k in own else share
+    A = ca.horzcat(*(own[k] for k in range(len(B))))
+    found = [ca.densify(phi), ca.densify(psi), ca.densify(b), A]
+    return ca.Function("acting", [*given, *B], found)
+
+
+def _pattern(x: casadi.SX) -> tuple[int, ...]:
+    """Where a matrix has entries, as CasADi counts them."""
+    return tuple(x.sparsity().compress())
+
+
+def _some(x: casadi.SX, rows: list[int]) -> casadi.SX:
+    """Some rows; all of them as they are, which is quicker."""
+    return x if len(rows) == x.size1() else x[rows, :]
 
 
 def _definition(

@@ -76,6 +76,7 @@ def rows_without_pivot(
 
 def dependent_on_earlier(A: FloatArray) -> list[int]:
     """Rows that follow from those before them."""
+    A = A[:, A.any(axis=0)]
     basis, count, found = np.zeros(A.shape), 0, []
     for i, row in enumerate(A):
         rest = row

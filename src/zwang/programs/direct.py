@@ -25,7 +25,7 @@ from __future__ import annotations
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, NamedTuple
 
-from zwang.codegen.casadi_operators import inverse, minus, plus, times
+from zwang.codegen.casadi_operators import divided, inverse, is_zero, minus, plus, smaller, times
 from zwang.programs.elimination import analyse
 from zwang.programs.factor import DELTA, ProgramExpressions, entries_of, triplets
 
@@ -113,11 +113,11 @@ class Direct:
         pivot, row = self.K.get((k, k), ca.SX(0)), k - self.n
         entries = self._entries.get(row, [])
         size = self._sizes[row] = self._size(entries)
-        self._relative[row] = -pivot / (size + (size == 0.0))
+        self._relative[row] = divided(-pivot, plus(size, is_zero(size)))
         if self.independent:
             return pivot
         least = self._size([(j, a) for j, a in entries if a.is_constant()] or entries)
-        return ca.fmin(pivot, -(DELTA * least + VANISHING))
+        return smaller(pivot, -plus(times(ca.SX(DELTA), least), ca.SX(VANISHING)))
 
     def _size(self, entries: list[tuple[int, casadi.SX]]) -> casadi.SX:
         """Σⱼ a_ij²/M_jj."""

@@ -17,11 +17,12 @@ The recipe, for M v̇ = f + Aᵀλ, A v̇ = b with rows of any rank:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
 
-from zwang.codegen.casadi_operators import inverse, minus, plus, times
+from zwang.codegen.casadi_operators import dense, inverse, minus, plus, times
 from zwang.programs.elimination import Elimination, analyse
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
     "project",
     "raised_diagonal",
     "seen_by",
+    "sum_of_squares",
     "triplets",
 ]
 
@@ -243,9 +245,12 @@ def triplets(x: casadi.SX) -> Iterator[tuple[int, int, casadi.SX]]:
 
 def entries_of(x: casadi.SX) -> list[casadi.SX]:
     """The entries of a column, zeros too; indexing an SX one by one is slow."""
-    import casadi as ca
+    return _values(dense(x))
 
-    return _values(ca.densify(x))
+
+def sum_of_squares(x: Sequence[casadi.SX]) -> casadi.SX:
+    """Of some entries."""
+    return reduce(plus, (times(entry, entry) for entry in x))
 
 
 def _values(x: casadi.SX) -> list[casadi.SX]:
@@ -371,7 +376,7 @@ def _of_unit_length(e: ProgramExpressions) -> casadi.SX:
         return ca.SX(e.q)
     q = entries_of(e.q)
     for group in e.unit:
-        scale = inverse(ca.sqrt(ca.sumsqr(ca.vertcat(*(q[k] for k in group)))))
+        scale = inverse(ca.sqrt(sum_of_squares([q[k] for k in group])))
         for k in group:
             q[k] = times(q[k], scale)
     return ca.vertcat(*q)

@@ -17,7 +17,14 @@ from zwang.programs.contract import Program, Stage
 from zwang.programs.coordinate_change import CoordinateChange
 from zwang.programs.cost import COST
 from zwang.programs.direct import Direct, is_direct
-from zwang.programs.factor import Factor, ProgramExpressions, accelerate, entries_of, project
+from zwang.programs.factor import (
+    Factor,
+    ProgramExpressions,
+    accelerate,
+    entries_of,
+    project,
+    sum_of_squares,
+)
 from zwang.programs.fixed_step import METHODS, StageExpressions
 from zwang.programs.jacobian import along, jacobian
 from zwang.programs.jacobian_columns import ColumnsKernel
@@ -255,5 +262,5 @@ def _ratios(e: ProgramExpressions) -> casadi.SX:
             parts.append(values / ca.fmax(1.0, lengths * ca.norm_2(symbols)))
     entries = entries_of(e.q) if e.unit else []
     for group in e.unit:
-        parts.append(0.5 * (ca.sumsqr(ca.vertcat(*(entries[k] for k in group))) - 1.0))
+        parts.append(0.5 * (sum_of_squares([entries[k] for k in group]) - 1.0))
     return ca.vertcat(*parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ import numpy as np
 from zwang.display import Displayed
 from zwang.errors import InputError
 from zwang.results.energies import constraints_do_work, only_potential_forces, powers
-from zwang.results.event_rows import with_instants
-from zwang.results.quadrature import Antiderivative, integral_of_samples
+from zwang.results.event_rows import changed, with_instants
+from zwang.results.quadrature import Antiderivative, integrals_of_samples
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ NAMES = ("applied", "constraint", "nonideal", "inertia")
 #: What the last polynomials of a power may be, in tolerances of the run: their integral over a
 #: piece of a step is less by far, and the states they come from are no better.
 SHARE = 10.0
+#: Pieces that a step is divided into.
+PIECES = 2
 #: So many saved states to a piece are enough to begin with, however short steps are.
 STATES = 8
 
@@ -55,7 +57,7 @@ class Work(Displayed):
 
 def work_of(run: Run) -> Work:
     """The energy balance of a run: potentials, and quadrature of the powers of other forces."""
-    run, rows = with_instants(run)
+    known, (run, rows) = with_instants(run)[0], with_instants(_stretches(run))
     occupied = [s for s in run.segments if s.last > s.first]
     if any(run.t[a.last - 1] != run.t[b.first] for a, b in pairwise(occupied)):
         raise InputError(
@@ -74,7 +76,7 @@ def work_of(run: Run) -> Work:
             steps["impulses"][first] = T[first] - T[first - 1]
         if last - first == 1:
             continue
-        for name, work in _work_between(run, segment).items():
+        for name, work in _work_between(run, segment, known).items():
             steps[name][first + 1 : last] = np.diff(work)
     sums = {name: np.cumsum(values) for name, values in steps.items()}
     balance = T - T[:1] - np.sum(list(sums.values()), axis=0)
@@ -85,8 +87,34 @@ def work_of(run: Run) -> Work:
     )
 
 
-def _work_between(run: Run, segment: Segment) -> dict[str, FloatArray]:
-    """Work of each kind from the first saved state of a segment to each of them."""
+def _stretches(run: Run) -> Run:
+    """A run whose segments are one where only the method changed: the motion is smooth there."""
+    stretches = list(run.segments[:1])
+    for before, s in pairwise(run.segments):
+        if _goes_on(run, before, s):
+            stretches[-1] = replace(stretches[-1], last=s.last)
+        else:
+            stretches.append(s)
+    same = len(stretches) == len(run.segments)
+    return run if same else changed(run, segments=tuple(stretches))
+
+
+def _goes_on(run: Run, before: Segment, after: Segment) -> bool:
+    """Whether a segment is of the same motion as the one before, by another method."""
+    began, system = after.began, after.system
+    if began is None or before.integrator == after.integrator or system is not before.system:
+        return False
+    p, q = (system.parameter_vector(s.parameters) for s in (before, after))
+    scales = 1.0 if run.scales is None else run.scales
+    allowed = run.settings.tolerance * np.maximum(np.abs(began.found), scales)
+    return np.array_equal(p, q) and bool(np.all(np.abs(began.left - began.found) <= allowed))
+
+
+def _work_between(run: Run, segment: Segment, known: Run) -> dict[str, FloatArray]:
+    """Work of each kind from the first saved state of a segment to each of them.
+
+    States between them are those of `known`, whose segments are of one method each.
+    """
     here = slice(segment.first, segment.last)
     system, V, t = segment.system, run.potential_energy, run.t[here]
     conservative = only_potential_forces(system)
@@ -101,20 +129,38 @@ def _work_between(run: Run, segment: Segment) -> dict[str, FloatArray]:
         return np.array([found[name] for name in NAMES])
 
     def between(times: FloatArray) -> FloatArray:
-        return power(*run.between(run, times), times)
+        return power(*known.between(known, times), times)
 
     whole = run.t[-1] - run.t[0]
     # What is next to nothing beside energies, over the time of the run, need not be known well.
     energy = np.abs(run.kinetic_energy).max() + (0.0 if V is None else np.abs(V).max())
     error, size = SHARE * run.settings.tolerance, energy / whole
-    work = None
+    sampled = None
     if len(t) >= run.counts.steps * (t[-1] - t[0]) / whole:
-        work = integral_of_samples(t, power(run.q[here], run.v[here], t), error, size)
-    if work is None:
-        length = max(whole / max(run.counts.steps, 1), STATES * (t[-1] - t[0]) / len(t))
-        work = Antiderivative(between, t[0], t[-1], length, error, size)(t)
+        sampled = integrals_of_samples(t, power(run.q[here], run.v[here], t), error, size)
+    if sampled is None:
+        work = Antiderivative(between, _edges(known, t[0], t[-1]), error, size)(t)
+    else:
+        steps, rough = sampled
+        if rough.stop > rough.start:
+            there = t[rough.start : rough.stop + 1]
+            steps[:, rough] = np.diff(Antiderivative(between, there, error, size)(there))
+        work = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
     found: dict[str, FloatArray] = dict(zip(NAMES, work, strict=True))
     if conservative:  # without an error of quadrature
         assert V is not None
         found["applied"] = V[segment.first] - V[here]
     return found
+
+
+def _edges(run: Run, first: float, last: float) -> FloatArray:
+    """Ends of pieces on which powers are smooth, about, in each segment between two times."""
+    step, edges = (run.t[-1] - run.t[0]) / max(run.counts.steps, 1), [np.array([first])]
+    for s in run.segments:
+        states = s.last - s.first
+        a, b = run.t[[s.first, s.last - 1]] if states else (first, first)
+        if first <= a < b <= last:
+            length = max(step, STATES * (b - a) / states)
+            count = max(int(np.ceil(PIECES * (b - a) / length)), 1)
+            edges.append(np.linspace(a, b, count + 1)[1:])
+    return np.concatenate(edges)

@@ -1,9 +1,9 @@
 """Energy balance of a run: integrals of powers over its steps.
 
 Where a function is known at many times, polynomials through ten neighbors are integrated from each
-to the next, and those through eight tell the error (`integral_of_samples`). Otherwise it is sampled
-on pieces at Gauss–Legendre nodes, all pieces in one call, and written as sums of Legendre
-polynomials; where the last of these still count, a piece is divided (`Antiderivative`).
+to the next, and those through eight tell the error (`integrals_of_samples`). Where that is too
+large, it is sampled on pieces at Gauss–Legendre nodes, all pieces in one call, and written as sums
+of Legendre polynomials; where the last of these still count, a piece is divided (`Antiderivative`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["Antiderivative", "integral_of_samples"]
+__all__ = ["Antiderivative", "integrals_of_samples"]
 
 #: Nodes of a piece. On half a step of an integrator ten have errors of 1e-9 or so, by the distance
 #: at which its steps take a motion for analytic.
 NODES = 10
-#: Pieces that a step is divided into first, and a piece whose last polynomials count.
-FIRST, THEN = 2, 4
+#: New pieces of one whose last polynomials count; as many in all take as long to be sampled as they
+#: take to be asked for.
+THEN, CHEAP = 4, 16
 #: How often pieces are divided: beyond, a function jumps.
 DIVISIONS = 4
 #: Neighbors that a polynomial goes through, and those of the one that it is compared with.
@@ -39,22 +40,17 @@ class Antiderivative:
     Parameters
     ----------
     f : values (k, n) at n ascending times.
-    first, last : where it is known.
-    length : within which it is smooth, about.
+    edges : of the first pieces, between which it is smooth, about.
     error : of f that is allowed, relative to its largest value or to `size`.
     """
 
     def __init__(
         self,
         f: Callable[[FloatArray], FloatArray],
-        first: float,
-        last: float,
-        length: float,
+        edges: FloatArray,
         error: float,
         size: float,
     ) -> None:
-        count = max(int(np.ceil(FIRST * (last - first) / length)), 1)
-        edges = np.linspace(first, last, count + 1)
         found = _coefficients(f, edges[:-1], edges[1:])
         for _ in range(DIVISIONS):
             most = np.maximum(np.abs(found[..., 0]).max(axis=1, keepdims=True), size)
@@ -82,13 +78,14 @@ class Antiderivative:
         return self._before[:, piece] + half * inner
 
 
-def integral_of_samples(
+def integrals_of_samples(
     t: FloatArray, f: FloatArray, error: float, size: float
-) -> FloatArray | None:
-    """∫ f dt from the first of ascending times to each, shape (k, n), from values (k, n) there.
+) -> tuple[FloatArray, slice] | None:
+    """∫ f dt from each of ascending times to the next, (k, n − 1), from values (k, n) there.
 
-    None where the times are too few or too uneven, or f is not smooth enough between them: by more
-    than `error` of its largest value, or of `size`.
+    With the intervals, from the first to the last, on which f is not smooth enough between the
+    times: by more than `error` of its largest value, or of `size`. What is found there is of no
+    use. None where times are too few or too uneven, or f is not smooth on more than half of them.
     """
     steps = np.diff(t)
     if len(t) < 2 * NEIGHBORS or not np.all(steps > 0.0):
@@ -100,12 +97,16 @@ def integral_of_samples(
         return None
     most = np.maximum(np.abs(f).max(axis=1, keepdims=True), size)
     apart = np.abs(high - low)
-    pointwise = np.all(apart <= AT_ENDS * error * most * steps)
+    where = np.flatnonzero((apart > error / AT_ENDS * most * steps).any(axis=0))
+    rough = slice(int(where[0]), int(where[-1]) + 1) if len(where) else slice(0, 0)
+    if 2 * (rough.stop - rough.start) > len(steps):  # perhaps the ends alone
+        rough = slice(0, 0)
+        if np.any(apart > AT_ENDS * error * most * steps):
+            return None
+    apart[:, rough] = 0.0
     # Errors add up to that of the last integral; next to the ends they are larger than within.
     whole = apart.sum(axis=1, keepdims=True) <= error * most * (t[-1] - t[0]) / AT_ENDS
-    if not (pointwise and whole.all()):
-        return None
-    return np.concatenate([np.zeros((len(f), 1)), np.cumsum(high, axis=1)], axis=1)
+    return (high, rough) if whole.all() else None
 
 
 def _from_each_to_next(
@@ -169,7 +170,7 @@ def _divided(
     rough: np.ndarray,
 ) -> tuple[FloatArray, FloatArray]:
     """Edges and coefficients with rough pieces divided."""
-    shares = np.linspace(0.0, 1.0, THEN + 1)
+    shares = np.linspace(0.0, 1.0, max(THEN, CHEAP // np.count_nonzero(rough)) + 1)
     new = edges[:-1][rough, None] + np.diff(edges)[rough, None] * shares
     new[:, -1] = edges[1:][rough]
     starts, ends = new[:, :-1].ravel(), new[:, 1:].ravel()

@@ -23,8 +23,9 @@ from zwang.terms import FloatArray
 __all__ = ["disagreements", "propagate", "states_between"]
 
 
-#: Saved states between which states are asked for, from which on they are integrated in one go.
-MANY = 12
+#: Saved states between which states are asked for, from which on they are integrated in one go, and
+#: from which on if they are half of those up to the last.
+MANY, SOME = 12, 3
 #: At so many saved states it is looked whether the motion is the same, the last among them.
 LOOKED_AT = 8
 #: What saved states may then differ by, in tolerances of the run.
@@ -90,33 +91,35 @@ def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
 
 def states_between(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     """States of a run at any times within it, integrated from the last state known before each."""
-    q, v = np.empty((len(times), run.q.shape[1])), np.empty((len(times), run.v.shape[1]))
+    times, back = np.unique(times, return_inverse=True)
     index = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
-    exact = times == run.t[index]
-    q[exact], v[exact] = run.q[index[exact]], run.v[index[exact]]
+    y = np.concatenate([run.q[index], run.v[index]], axis=1)
     begun = [-np.inf if s.began is None else s.began[0] for s in run.segments]
     segments = np.searchsorted(begun, times, side="right") - 1
-    left = ~exact
-    for k in np.unique(segments[left & (segments >= 0)]).tolist():  # few of many
-        wanted = np.flatnonzero(left & (segments == k))
-        if np.count_nonzero(np.diff(index[wanted])) < MANY:
-            continue
-        found = _in_one_go(run, k, times[wanted])
+    left = np.flatnonzero(times != run.t[index])
+    for wanted in _alike(left, segments):
+        k = int(segments[wanted[0]])
+        found = None
+        if k >= 0 and not _far_apart(index[wanted], run.segments[k].first):
+            found = _in_one_go(run, k, times[wanted])
         if found is not None:
-            q[wanted], v[wanted] = np.split(found, [q.shape[1]], axis=1)
-            left[wanted] = False
-    if not left.any():
-        return q, v
-    others = np.flatnonzero(left)
-    count = len(run.segments) + 1  # with the times before the first
-    stretches = index * count + segments
-    for stretch in np.unique(stretches[others]).tolist():
-        wanted = others[stretches[others] == stretch]
-        unique, back = np.unique(times[wanted], return_inverse=True)
-        start, k = int(index[wanted[0]]), int(segments[wanted[0]])
-        states = _from_known(run, start, k, unique)[back]
-        q[wanted], v[wanted] = states[:, : q.shape[1]], states[:, q.shape[1] :]
+            y[wanted] = found
+            continue
+        for few in _alike(wanted, index):
+            y[few] = _from_known(run, int(index[few[0]]), k, times[few])
+    q, v = np.split(y[back], [run.q.shape[1]], axis=1)
     return q, v
+
+
+def _alike(places: np.ndarray, of: np.ndarray) -> list[np.ndarray]:
+    """Places one after the other at which a number is the same."""
+    return np.split(places, np.flatnonzero(np.diff(of[places])) + 1) if len(places) else []
+
+
+def _far_apart(saved: np.ndarray, first: int) -> bool:
+    """Whether few states are asked for on the way from the first saved state of a segment."""
+    changes = int(np.count_nonzero(np.diff(saved)))
+    return changes < SOME or (changes < MANY and 2 * changes < int(saved.max()) - first)
 
 
 def _in_one_go(run: Run, k: int, times: FloatArray) -> FloatArray | None:
@@ -133,7 +136,8 @@ def _in_one_go(run: Run, k: int, times: FloatArray) -> FloatArray | None:
         t, y = float(run.t[first]), np.concatenate([run.q[first], run.v[first]])
     else:
         return None
-    saved = np.arange(first, segment.last)
+    end = np.searchsorted(run.t[: segment.last], times.max()) + 1
+    saved = np.arange(first, min(end, segment.last))
     saved = saved[run.t[saved] > t][:: -max(len(saved) // LOOKED_AT, 1)]
     every, back = np.unique(np.concatenate([times, run.t[saved]]), return_inverse=True)
     if every[0] <= t:
