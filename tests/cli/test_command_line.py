@@ -720,3 +720,65 @@ def test_an_unknown_value_lists_what_is_of_the_file(here):
     said = call("run", FOUR_BAR, "--set", "crank_lenght=0.4", code=1).stderr
     assert "Did you mean 'crank_length'" in said
     assert "mass" not in said
+
+
+#: A door whose two hinges share its load in more ways than one.
+DOOR_PLAN = """
+model = "door.toml"
+until = 0.1
+outputs = ["pin = peak(upper.force.magnitude)", "speed = end(upper.angle_rate)"]
+[grid]
+m = [1, 2]
+"""
+DOOR = """
+[parameters]
+m = 1.0
+[mechanism]
+gravity = [0, 0, -9.81]
+[body.door]
+mass = 1.0
+inertia = [0.1, 0.1, 0.1]
+position = [0.4, 0, 0]
+[joint.upper]
+type = "revolute"
+bodies = ["ground", "door"]
+at = [0, 0, 0.5]
+axis = "z"
+[joint.lower]
+type = "revolute"
+bodies = ["ground", "door"]
+at = [0, 0, -0.5]
+axis = "z"
+[force.push]
+type = "force"
+body = "door"
+force = ["0", "m", "0"]
+[output.load]
+value = "max(upper.force.magnitude, lower.force.magnitude)"
+unit = "N"
+[simulation]
+until = 0.1
+"""
+
+
+def test_tables_tell_which_numbers_the_motion_leaves_open(here):
+    (here / "door.toml").write_text(DOOR)
+    (here / "plan.toml").write_text(DOOR_PLAN)
+    call("run", "door.toml")
+    names = ["load", "upper.force.magnitude", "upper.angle"]
+    text = call("export", "door.run", *names, "--summary").output
+    assert "load *" in text
+    assert "upper.force.magnitude *" in text
+    assert "upper.angle *" not in text
+    assert "one choice among many" in text
+    facts = called_json("export", "door.run", *names, "--summary")
+    assert [facts["summary"][n]["determinate"] for n in names] == [False, False, True]
+    text = call("export", "door.run", *names, "--units", "--csv", "a.csv").output
+    assert "one choice among many" in text
+    assert "load [N] (indeterminate)" in (here / "a.csv").read_text().partition("\n")[0]
+    call("report", "door.run")
+    page = (here / "door.html").read_text()
+    chart = page[page.index("<title>load</title>") :]
+    assert "stroke-dasharray" in chart[: chart.index("</figure>")]
+    assert "pin: indeterminate" in call("sweep", "plan.toml", "--workers", "1").output
+    assert called_json("export", "plan.zarr", "--list")["indeterminate"] == ["pin"]

@@ -10,6 +10,7 @@ from typing import Any
 
 from zwang.cli.output import Printer
 from zwang.errors import InputError, MissingExtraError
+from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.dataset import RECORD
 from zwang.studies.study import Study, open_study
 
@@ -73,7 +74,16 @@ def say_results(out: Printer, found: Study) -> None:
         out.say(_statistics(found, found.statistics()))
     if any(x.dimensions for x in found.outputs.variables()):
         out.say(f"Of outputs over {found.outputs.time_name} these are the last values.")
+    _say_doubts(out, found)
     out.say("")
+
+
+def _say_doubts(out: Printer, found: Study, names: list[str] | None = None) -> None:
+    """Name the outputs that motions do not determine."""
+    known = found.outputs.variables()
+    open_ = [x.name for x in known if not x.determinate and (not names or x.name in names)]
+    if open_:
+        out.say(f"{', '.join(open_)}: {ONE_OF_MANY[0].lower()}{ONE_OF_MANY[1:]}")
 
 
 def _last_values(found: Study, *, units: bool = False) -> Any:
@@ -174,20 +184,26 @@ def export_study(
         data = found.dataset
         kept = [*found.plan.names, *(x.name for x in found.outputs.variables())]
         columns = {n: data[n].attrs.get("units", "") for n in kept}
-        out.result({"study": str(folder), "columns": columns})
+        open_ = [x.name for x in found.outputs.variables() if not x.determinate]
+        out.result({"study": str(folder), "columns": columns, "indeterminate": open_})
         varied = {n: f"varies {unit and f'[{unit}]'}".strip() for n, unit in columns.items()}
         told = {n: f"[{unit}]" if unit else "" for n, unit in columns.items()}
+        told |= {n: f"{told[n]} indeterminate".strip() for n in open_}
         out.table(folder.name, told | {n: varied[n] for n in found.plan.names})
+        _say_doubts(out, found)
         return
     if summary:
         facts = found.statistics(names or None)
         out.result({"study": str(folder), "statistics": facts})
         out.say(_statistics(found, facts))
+        _say_doubts(out, found, names)
         return
     target = table_path(folder, output)
     write_table(found, target, names or None, units=units)
-    out.result({"study": str(folder), "table": str(target)})
+    open_ = [n for n, facts in found.statistics(names or None).items() if not facts["determinate"]]
+    out.result({"study": str(folder), "table": str(target), "indeterminate": open_})
     out.say(f"Wrote {target}.")
+    _say_doubts(out, found, names)
 
 
 def plot_study(

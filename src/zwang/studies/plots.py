@@ -104,7 +104,8 @@ def _numeric(study: Study, data: Any) -> list[str]:
 
 def _label(data: Any, name: str) -> str:
     attributes = data[name].attrs
-    return titled(attributes.get("title", name), attributes.get("units", ""))
+    label = titled(attributes.get("title", name), attributes.get("units", ""))
+    return label if attributes.get("determinate", 1) else f"{label}, indeterminate"
 
 
 def _figure(columns: int = 1, rows: int = 1, size: tuple[float, float] = (6.4, 4.4)) -> Any:
