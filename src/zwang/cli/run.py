@@ -63,11 +63,13 @@ def simulate(
     facts = summary(model, run, folder, perf_counter() - begun, pace.last)
     out.result(facts)
     out.table(model.name, _rows(facts))
+    first = Path(f"{named.stem}.run")
+    taken = f", as {first} exists" if output is None and folder != first else ""
     if run.finished:
-        first = Path(f"{named.stem}.run")
-        taken = f", as {first} exists" if output is None and folder != first else ""
         out.say(f"Kept in {folder}{taken}. Check it with: zwang verify {quote(str(folder))}")
         return folder
+    if len(run):
+        out.say(f"What there is until t = {run.t[-1]:.6g} s is kept in {folder}{taken}.")
     if run.status.startswith("stopped by the user"):
         typer.echo(f"Stopped. {how_to_go_on}", err=True)
         raise typer.Exit(STOPPED)

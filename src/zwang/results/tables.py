@@ -219,7 +219,7 @@ def to_xarray(
     return xr.Dataset(variables, coords={"time": time}, attrs=attributes)
 
 
-def _labels(unit: str, description: str) -> dict[str, str]:
+def _labels(unit: str, description: str) -> dict[str, Any]:
     return {"units": unit, "long_name": description} if unit else {"long_name": description}
 
 
