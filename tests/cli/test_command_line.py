@@ -569,6 +569,7 @@ def test_a_large_move_to_assemble_is_told(here):
     text = Path(FOUR_BAR).read_text(encoding="utf-8").replace("[1.9, 0.6]", "[3.9, 1.6]")
     Path("far.toml").write_text(text, encoding="utf-8")
     assert called_json("check", "far.toml")["moved_far"]["rocker"] > 1.0
+    assert "moved to assemble" in call("run", "far.toml", "--until", "0.01").output
     said = " ".join(call("check", "far.toml").stdout.split())
     assert "rocker by" in said
     assert "hold = { PIN.angle" in said
@@ -902,3 +903,49 @@ outputs = ["wire.force", "depth", "guide.displacement.holding"]
     assert np.abs(facts["guide.displacement.holding"]) == pytest.approx([30.0, 20.0])
     assert facts["wire.force"] == pytest.approx([50.0, 40.0])
     assert facts["depth"] == pytest.approx([0.0, -0.1])
+
+
+#: A parallelogram of which all joints are in one line, where it may become an antiparallelogram.
+IN_LINE = """
+[mechanism]
+plane = "xy"
+[body.crank]
+mass = 1
+shape = { type = "rod", length = 0.2, axis = "x" }
+position = [0.1, 0]
+[body.coupler]
+mass = 1
+shape = { type = "rod", length = 0.4, axis = "x" }
+position = [0.4, 0]
+[body.rocker]
+mass = 1
+shape = { type = "rod", length = 0.2, axis = "x" }
+position = [0.5, 0]
+[joint.pin]
+type = "revolute"
+bodies = ["ground", "crank"]
+at = [0, 0]
+[joint.a]
+type = "revolute"
+bodies = ["crank", "coupler"]
+at = [0.2, 0]
+[joint.b]
+type = "revolute"
+bodies = ["coupler", "rocker"]
+at = [0.6, 0]
+[joint.c]
+type = "revolute"
+bodies = ["rocker", "ground"]
+at = [0.4, 0]
+"""
+
+
+def test_check_tells_singular_starts_and_the_size(here):
+    (here / "a.toml").write_text(IN_LINE)
+    (here / "door.toml").write_text(DOOR)
+    text = call("check", "a.toml").output
+    assert "the start is singular: 1 constraint equation" in text
+    assert "about 0.6 ×" in text
+    assert called_json("check", "a.toml")["redundant_here_alone"] == 1
+    assert called_json("check", "door.toml")["redundant_here_alone"] == 0
+    assert "singular" not in call("check", "door.toml").output

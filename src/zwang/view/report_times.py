@@ -64,7 +64,7 @@ def _watched(run: Run) -> Iterator[FloatArray]:
     for name in run.system.outputs:
         try:
             yield run[name]
-        except ZwangError:  # the page says so where it would be shown
+        except ZwangError:  # its chart is left out
             continue
     try:
         for name in reacting_joints(run):
