@@ -9,6 +9,7 @@ from shlex import quote
 from typing import Any
 
 from zwang.cli.output import Printer
+from zwang.display import plain_number
 from zwang.errors import InputError, MissingExtraError
 from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.dataset import RECORD
@@ -96,7 +97,7 @@ def _printed(table: Any) -> str:
     """Columns to the width of the terminal, those that do not fit below."""
     width = max(shutil.get_terminal_size((WIDE, 24)).columns, 40)
     text = table.rename_axis(None).to_string(
-        float_format=lambda x: f"{x:.6g}", line_width=width, na_rep="–"
+        float_format=lambda x: plain_number(x, 6), line_width=width, na_rep="–"
     )
     return "\n".join(f"  {line}".rstrip() for line in text.split("\n"))
 
@@ -110,7 +111,8 @@ def _statistics(found: Study, facts: Mapping[str, Mapping[str, Any]]) -> str:
             lines.append(f"  {name}: no run that finished has a value")
             continue
         lines.append(
-            f"  {name}: mean {x['mean']:.6g}{unit}, standard deviation {x['deviation']:.3g}{unit}"
+            f"  {name}: mean {plain_number(x['mean'], 6)}{unit}, "
+            f"standard deviation {plain_number(x['deviation'])}{unit}"
         )
         for what in ("least", "greatest"):
             run = x[f"run_of_{what}"]
@@ -118,7 +120,7 @@ def _statistics(found: Study, facts: Mapping[str, Mapping[str, Any]]) -> str:
                 f"{n} = {v:.6g}" if isinstance(v, float) else f"{n} = {v}"
                 for n, v in found.values_of(run).items()
             )
-            lines.append(f"    {what:<8} {x[what]:.6g}{unit} in run {run}: {where}")
+            lines.append(f"    {what:<8} {plain_number(x[what], 6)}{unit} in run {run}: {where}")
     return "\n".join(lines)
 
 

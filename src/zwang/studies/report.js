@@ -71,12 +71,13 @@ class Chart {
   }
 
   points(g) {
+    const size = D.run.length > 100 ? 4 : 9;
     for (let i = 0; i < D.run.length; i++) {
       const at = this.at(i);
       if (!at) continue;
       g.globalAlpha = D.status[i] === 'finished' ? 0.6 : 0.9;
       g.fillStyle = color(D.status[i] === 'finished' ? '--run' : '--bad');
-      g.fillRect(at[0] - 2, at[1] - 2, 4, 4);
+      g.fillRect(at[0] - size / 2, at[1] - size / 2, size, size);
     }
     g.globalAlpha = 1;
     const at = chosen < 0 ? null : this.at(chosen);

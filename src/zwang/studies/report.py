@@ -21,6 +21,7 @@ from zwang.arguments.values import path_of
 from zwang.errors import InputError, StoreError
 from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.compute import STATUS
+from zwang.studies.plots import ENOUGH
 from zwang.studies.reasons import by_reason
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def _pictures(study: Study, data: Any) -> str:
     result = []
     for x in study.outputs.variables()[:8]:
         kinds = ["envelope"] if data[x.name].ndim > 1 else [None, "histogram"]
+        if study.plan.count < ENOUGH:
+            kinds = [kind for kind in kinds if kind != "histogram"]
         for kind in dict.fromkeys(kinds):
             try:
                 figure = study.plot(x.name, kind=kind)
