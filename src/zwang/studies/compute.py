@@ -264,7 +264,8 @@ class RunOutputs:
     @cached_property
     def indeterminate(self) -> frozenset[str]:
         """Outputs that use forces which the motion leaves open, at the start of the first run."""
-        if self.system.equations.rows_independent:
+        used = {request.name: self._open_channels(request) for request in self.requests}
+        if self.system.equations.rows_independent or not any(used.values()):
             return frozenset()
         rows = self.plan.rows(0, 1)
         refusals: dict[int, str] = {}
@@ -280,10 +281,15 @@ class RunOutputs:
         t = np.array([self.begin])
         start = changed(blank_run(self.system), t=t, q=q[:1], v=v[:1], segments=(segment,))
         return frozenset(
-            request.name
-            for request in self.requests
-            if not all(determined(start, name) for name in _channels_in(request))
+            output
+            for output, names in used.items()
+            if not all(determined(start, name) for name in names)
         )
+
+    def _open_channels(self, request: OutputRequest) -> list[str]:
+        """Channels of an output that a motion may leave open."""
+        found = [(name, self.channel(name)[0]) for name in _channels_in(request)]
+        return [name for name, channel in found if channel.joint or channel.output]
 
     def _unit(self, request: OutputRequest) -> str:
         """The unit of an output, where it follows from one channel."""

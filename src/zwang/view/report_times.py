@@ -22,6 +22,8 @@ __all__ = ["CHART_POINTS", "all_states", "chart_states"]
 
 #: Points of a chart: more than pixels across it are not seen.
 CHART_POINTS = 481
+#: Largest time between saved states, relative to that between pictures, that needs none between.
+DENSE = 1.01
 #: Entries of states, of all saved states together, from which on those of the charts will do: the
 #: forces of so many take about ten seconds.
 MOST_ENTRIES = 2e7
@@ -30,7 +32,7 @@ MOST_ENTRIES = 2e7
 def all_states(
     run: Run, even: FloatArray, start: float | None = None, end: float | None = None
 ) -> Run:
-    """The run at its saved states between two times, and at even times where those are more.
+    """The run at its saved states between two times, and at even ones where those are far apart.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def all_states(
     saved = run.t[(run.t >= first) & (run.t <= last)]
     if len(saved) * (run.q.shape[1] + run.v.shape[1]) > MOST_ENTRIES:
         return at_times(run, even)
-    if len(saved) >= len(even):
+    if len(saved) > 1 and np.diff(saved).max() <= DENSE * np.diff(even).max(initial=0.0):
         return at_times(run, saved)  # the run itself if that is all of it
     return at_times(run, np.union1d(saved, even))
 
