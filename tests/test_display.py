@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.display import html_table
+from zwang.display import html_table, plain_number
 
 #: Letters that a line at the prompt may have.
 SHORT = 260
@@ -151,3 +151,9 @@ def test_a_mechanism_lists_forces_and_parameters():
 def test_what_is_left_of_a_zero_is_shown_as_zero():
     state = zw.State(np.array([1.235164e-322, 1.0, -0.0]), np.zeros(3))
     assert repr(state) == "State(q=[0., 1., 0.], v=[0., 0., 0.], t=0)"
+
+
+def test_numbers_of_tables_have_powers_of_ten_only_where_they_need_them():
+    given = (15964.23, 4239.45, 12.3456, -0.0, 3.2e-7, 2e7, 999.96, -1234.5)
+    shown = [plain_number(x) for x in given]
+    assert shown == ["15964", "4239", "12.35", "0", "3.2e-07", "2e+07", "1000", "-1234"]

@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-__all__ = ["Displayed", "counted", "html_table", "preformatted", "shown_once"]
+__all__ = ["Displayed", "counted", "html_table", "plain_number", "preformatted", "shown_once"]
 
 #: Arrays with at most so many entries are written out at the prompt, of others the shape.
 WRITTEN_OUT = 6
 #: What is less has lost digits, and is what is left of a zero.
 SUBNORMAL = float(np.finfo(float).tiny)
+#: Numbers from here on are written with a power of ten in tables.
+LONGEST_WHOLE = 1e7
 #: Letters of a field at the prompt, and of a whole line there.
 FIELD, LINE = 60, 200
 #: Numbers of a table are set flush right, like those of a column on paper.
@@ -54,6 +56,18 @@ def brief(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return _cut(repr(value), FIELD)
+
+
+def plain_number(value: float, digits: int = 4) -> str:
+    """A number of a table: so many digits, no minus zero, powers of ten only where it needs them.
+
+    >>> plain_number(15964.23), plain_number(-0.0), plain_number(3.2e-7)
+    ('15964', '0', '3.2e-07')
+    """
+    value = float(value) + 0.0
+    if 10.0 ** (digits - 1) <= abs(value) < LONGEST_WHOLE:
+        return f"{value:.{max(digits - len(f'{abs(value):.0f}'), 0)}f}"
+    return f"{value:.{digits}g}"
 
 
 def _cut(text: str, most: int) -> str:

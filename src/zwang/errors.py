@@ -47,6 +47,12 @@ def counted(number: int) -> str:
     return "1 value" if number == 1 else f"{number} values"
 
 
+#: How advice begins that names what was meant perhaps.
+MEANT = "Did you mean"
+#: Letters of a sentence from which on that comes first.
+LONG_LIST = 240
+
+
 class ZwangError(Exception):
     """Base of all errors raised by Zwang.
 
@@ -87,7 +93,16 @@ class ZwangError(Exception):
         self.found = found if but is None else but
         self.expected = expected if must is None else must
         self._given = {"expected": expected, "must": must, "found": found, "but": but}
-        super().__init__(" ".join(filter(None, [self._sentence(), advice])))
+        super().__init__(self._whole())
+
+    def _whole(self) -> str:
+        """Sentence and advice; what was meant perhaps comes before a long list of what there is."""
+        sentence = self._sentence()
+        found = self._given["found"]
+        meant = self.advice is not None and self.advice.startswith(MEANT)
+        if not meant or found is None or self.expected is None or len(sentence) < LONG_LIST:
+            return " ".join(filter(None, [sentence, self.advice]))
+        return f"{self.what}: {found} is not known. {self.advice} It must be {self.expected}."
 
     def _sentence(self) -> str:
         """The facts but for the advice, as one sentence."""
@@ -195,7 +210,7 @@ class UnknownNameError(InputError):
         near = near or difflib.get_close_matches(written, names, n=3, cutoff=0.6)
         advice = more or None
         if near:
-            advice = f"Did you mean {' or '.join(repr(n) for n in near)}? {more}".rstrip()
+            advice = f"{MEANT} {' or '.join(repr(n) for n in near)}? {more}".rstrip()
         own = list(listed) or names
         told = ", ".join(own)
         if len(own) > LISTED:

@@ -17,6 +17,7 @@ import zwang as zw
 from zwang.assembly.large_moves import large_moves
 from zwang.cli.app import app
 from zwang.cli.words import WORDS, at_the_command_line
+from zwang.errors import UnknownNameError
 from zwang.model_files.examples import example_names, example_path
 
 PENDULUM = example_path("pendulum")
@@ -568,6 +569,7 @@ def test_a_large_move_to_assemble_is_told(here):
     text = Path(FOUR_BAR).read_text(encoding="utf-8").replace("[1.9, 0.6]", "[3.9, 1.6]")
     Path("far.toml").write_text(text, encoding="utf-8")
     assert called_json("check", "far.toml")["moved_far"]["rocker"] > 1.0
+    assert "moved to assemble" in call("run", "far.toml", "--until", "0.01").output
     said = " ".join(call("check", "far.toml").stdout.split())
     assert "rocker by" in said
     assert "hold = { PIN.angle" in said
@@ -720,3 +722,230 @@ def test_an_unknown_value_lists_what_is_of_the_file(here):
     said = call("run", FOUR_BAR, "--set", "crank_lenght=0.4", code=1).stderr
     assert "Did you mean 'crank_length'" in said
     assert "mass" not in said
+
+
+#: A door whose two hinges share its load in more ways than one.
+DOOR_PLAN = """
+model = "door.toml"
+until = 0.1
+outputs = ["pin = peak(upper.force.magnitude)", "speed = end(upper.angle_rate)"]
+[grid]
+m = [1, 2]
+"""
+DOOR = """
+[parameters]
+m = 1.0
+[mechanism]
+gravity = [0, 0, -9.81]
+[body.door]
+mass = 1.0
+inertia = [0.1, 0.1, 0.1]
+position = [0.4, 0, 0]
+[joint.upper]
+type = "revolute"
+bodies = ["ground", "door"]
+at = [0, 0, 0.5]
+axis = "z"
+[joint.lower]
+type = "revolute"
+bodies = ["ground", "door"]
+at = [0, 0, -0.5]
+axis = "z"
+[force.push]
+type = "force"
+body = "door"
+force = ["0", "m", "0"]
+[output.load]
+value = "max(upper.force.magnitude, lower.force.magnitude)"
+unit = "N"
+[simulation]
+until = 0.1
+"""
+
+
+def test_tables_tell_which_numbers_the_motion_leaves_open(here):
+    (here / "door.toml").write_text(DOOR)
+    (here / "plan.toml").write_text(DOOR_PLAN)
+    call("run", "door.toml")
+    names = ["load", "upper.force.magnitude", "upper.angle"]
+    text = call("export", "door.run", *names, "--summary").output
+    assert "load *" in text
+    assert "upper.force.magnitude *" in text
+    assert "upper.angle *" not in text
+    assert "one choice among many" in text
+    facts = called_json("export", "door.run", *names, "--summary")
+    assert [facts["summary"][n]["determinate"] for n in names] == [False, False, True]
+    text = call("export", "door.run", *names, "--units", "--csv", "a.csv").output
+    assert "one choice among many" in text
+    assert "load [N] (indeterminate)" in (here / "a.csv").read_text().partition("\n")[0]
+    call("report", "door.run")
+    page = (here / "door.html").read_text()
+    chart = page[page.index("<title>load</title>") :]
+    assert "stroke-dasharray" in chart[: chart.index("</figure>")]
+    assert "pin: indeterminate" in call("sweep", "plan.toml", "--workers", "1").output
+    assert called_json("export", "plan.zarr", "--list")["indeterminate"] == ["pin"]
+
+
+def test_analyses_take_other_values_and_cases(here):
+    text = DOOR.replace("[simulation]", "[case.heavy]\nset = { m = 3.0 }\n[simulation]")
+    text = text.replace("[0, 0, -9.81]", "[0, 9.81, 0]") + "[equilibrium]\n"
+    (here / "door.toml").write_text(text)
+    plain = called_json("equilibrium", "door.toml")
+    assert plain["stability"]
+    for given in (("--set", "m=3"), ("--case", "heavy")):
+        other = called_json("equilibrium", "door.toml", *given)
+        force = np.array(other["reactions"]["upper"]["force"])
+        assert np.linalg.norm(force - plain["reactions"]["upper"]["force"]) > 0.5
+    assert "not 'mm'" in call("linearize", "door.toml", "--set", "mm=3", code=1).output
+    for command in ("kinematics", "inverse", "servo", "linearize", "equilibrium"):
+        told = call(command, "--help").output
+        assert "--set" in told
+        assert "--case" in told
+
+
+#: A ball whose bounces become ever shorter.
+BALL = """
+[mechanism]
+plane = "xz"
+gravity = [0, -9.81]
+[body.ball]
+mass = 1
+shape = { type = "box", size = [0.1, 0.1, 0.1] }
+position = [0, 0.1]
+[joint.guide]
+type = "prismatic"
+bodies = ["ground", "ball"]
+axis = "z"
+[event.floor]
+function = "ball.z"
+direction = -1
+bounce = 0.4
+[simulation]
+until = 2
+save = 0.01
+"""
+
+
+def test_a_run_that_stops_early_is_kept_and_advice_is_what_one_writes(here):
+    (here / "ball.toml").write_text(BALL)
+    result = call("run", "ball.toml", code=1)
+    assert "is kept in ball.run" in result.output
+    assert "zw." not in result.output
+    status = (
+        "stopped at t = 1 s by events that accumulate, 'wall' the last; where a motion comes to "
+        "rest, zw.switch(on=…) goes on with a constraint"
+    )
+    told = at_the_command_line(status)
+    assert "zw." not in told
+    assert "[event.NAME]" in told
+    told = at_the_command_line("Release one of these; .nearest of this error is the nearest state.")
+    assert told == "Release one of these."
+
+
+def test_what_was_meant_perhaps_comes_before_a_long_list():
+    names = [*(f"name{k}" for k in range(60)), "pin.force"]
+    error = str(UnknownNameError("channel", "pin.forse", names))
+    assert error.index("Did you mean 'pin.force'?") < error.index("name0")
+
+
+#: A ram that hangs on a spring, and one that is held where it would not stay.
+HUNG = """
+[mechanism]
+plane = "xz"
+gravity = [0, -10]
+[body.ram]
+mass = 2
+shape = { type = "box", size = [0.1, 0.1, 0.1] }
+[joint.guide]
+type = "prismatic"
+bodies = ["ground", "ram"]
+axis = "z"
+[force.wire]
+type = "spring_damper"
+bodies = ["ground", "ram"]
+at = [[0, 1], [0, 0]]
+stiffness = "100 N/m"
+length = "0.5 m"
+[output.depth]
+value = "-ram.z"
+unit = "m"
+[equilibrium]
+"""
+
+
+def test_an_equilibrium_is_told_in_joints_bodies_springs_and_outputs_with_units(here):
+    (here / "a.toml").write_text(HUNG)
+    text = call("equilibrium", "a.toml").output
+    for told in ("guide.displacement", "0.3 m", "wire.force", "20 N", "depth", "ram"):
+        assert told in text
+    assert "ram.cos" not in text
+    facts = called_json("equilibrium", "a.toml")["values"]
+    assert facts["wire.force"] == {"value": pytest.approx(20.0), "unit": "N"}
+    assert facts["ram.position"]["value"] == pytest.approx([0.0, 0.0, 0.3])
+    held = HUNG.replace("[equilibrium]", '[equilibrium]\nhold = { "guide.displacement" = 0 }')
+    (here / "held.toml").write_text(held)
+    assert re.search(
+        r"guide.displacement is held by -?30 N\.", call("equilibrium", "held.toml").output
+    )
+
+
+def test_studies_of_equilibria_keep_efforts_springs_and_outputs(here):
+    (here / "a.toml").write_text(HUNG)
+    plan = """
+model = "a.toml"
+compute = "equilibrium"
+outputs = ["wire.force", "depth", "guide.displacement.holding"]
+[list]
+"analysis.hold.guide.displacement" = [0.0, 0.1]
+"""
+    (here / "plan.toml").write_text(plan)
+    facts = called_json("sweep", "plan.toml", "--workers", "1")["results"]
+    assert np.abs(facts["guide.displacement.holding"]) == pytest.approx([30.0, 20.0])
+    assert facts["wire.force"] == pytest.approx([50.0, 40.0])
+    assert facts["depth"] == pytest.approx([0.0, -0.1])
+
+
+#: A parallelogram of which all joints are in one line, where it may become an antiparallelogram.
+IN_LINE = """
+[mechanism]
+plane = "xy"
+[body.crank]
+mass = 1
+shape = { type = "rod", length = 0.2, axis = "x" }
+position = [0.1, 0]
+[body.coupler]
+mass = 1
+shape = { type = "rod", length = 0.4, axis = "x" }
+position = [0.4, 0]
+[body.rocker]
+mass = 1
+shape = { type = "rod", length = 0.2, axis = "x" }
+position = [0.5, 0]
+[joint.pin]
+type = "revolute"
+bodies = ["ground", "crank"]
+at = [0, 0]
+[joint.a]
+type = "revolute"
+bodies = ["crank", "coupler"]
+at = [0.2, 0]
+[joint.b]
+type = "revolute"
+bodies = ["coupler", "rocker"]
+at = [0.6, 0]
+[joint.c]
+type = "revolute"
+bodies = ["rocker", "ground"]
+at = [0.4, 0]
+"""
+
+
+def test_check_tells_singular_starts_and_the_size(here):
+    (here / "a.toml").write_text(IN_LINE)
+    (here / "door.toml").write_text(DOOR)
+    text = call("check", "a.toml").output
+    assert "the start is singular: 1 constraint equation" in text
+    assert "about 0.6 ×" in text
+    assert called_json("check", "a.toml")["redundant_here_alone"] == 1
+    assert called_json("check", "door.toml")["redundant_here_alone"] == 0
+    assert "singular" not in call("check", "door.toml").output

@@ -291,3 +291,15 @@ def test_studies_are_joined_without_computing_again(system, swings, tmp_path):
     longer.run(workers=1, progress=False)
     with pytest.raises(zw.InputError, match="study 1"):
         concatenate([swings, longer], tmp_path / "e.zarr")
+
+
+def test_few_runs_are_drawn_as_large_points_and_counted_in_whole_numbers(tmp_path):
+    plan = {**pendulum_plan(8), "times": None, "outputs": ["e = end(y)"]}
+    plan.pop("times")
+    found = zw.study(pendulum(), plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+    (points,) = found.plot("e", kind="scatter").axes[0].lines
+    assert points.get_markersize() > 5
+    ticks = found.plot("e", kind="histogram").axes[0].get_yticks()
+    assert np.array_equal(ticks, np.round(ticks))
+    page = found.report(tmp_path / "a.html").read_text()
+    assert page.count("<img") == 1  # no histogram of eight runs

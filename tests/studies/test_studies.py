@@ -17,7 +17,7 @@ from zwang.results.lock import WriteLock
 from zwang.results.run import Run
 from zwang.studies import dataset
 from zwang.studies.compute import FAILED, FINISHED, REFUSED
-from zwang.studies.reductions import last_valid
+from zwang.studies.reductions import REDUCTIONS, last_valid
 
 
 @pytest.fixture(scope="module")
@@ -325,3 +325,53 @@ def test_events_of_the_model_are_kept(tmp_path):
     assert study.dataset["hits"].values[1] == len(times)
     assert study.dataset["hit"].values[1] == times[0]
     assert not study.failed
+
+
+#: A ram that falls on a stop of great stiffness, beside which it is pushed to its guide.
+RAM_ON_STOP = """
+[parameters]
+k = "1e7 N/m"
+[mechanism]
+plane = "xy"
+gravity = [0, -9.81]
+[body.ram]
+mass = "10 kg"
+shape = { type = "box", size = ["100 mm", "80 mm", "100 mm"] }
+position = [0, 0]
+[joint.guide]
+type = "prismatic"
+bodies = ["ground", "ram"]
+at = [0, 0]
+axis = "y"
+[force.stop]
+type = "force"
+body = "ram"
+force = ["k * max(-ram.position[1] - 0.05, 0)", "k * max(-ram.position[1] - 0.05, 0)"]
+[simulation]
+until = 1
+"""
+
+
+def test_peaks_that_are_shorter_than_samples_are_found(tmp_path):
+    """Energy: the largest force of the stop is m g + √((m g)² + 2 m g h k), for 3 ms."""
+    path = tmp_path / "ram.toml"
+    path.write_text(RAM_ON_STOP)
+    plan = {
+        "list": {"k": [1e7, 1e8]},
+        "outputs": ["stop = max(stop.force.y)", "guide = peak(guide.force.magnitude)"],
+    }
+    model = zw.read_model(path)
+    data = zw.study(model, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False).dataset
+    weight = 10.0 * 9.81
+    largest = weight + np.sqrt(weight**2 + 2.0 * weight * 0.05 * data["k"].values)
+    for name in ("stop", "guide"):
+        assert np.allclose(data[name], largest, rtol=1e-3)
+    coarse = {**plan, "resolution": 201}
+    data = zw.study(model, coarse, output=tmp_path / "b.zarr").run(workers=1, progress=False)
+    assert (data.dataset["stop"].values < 0.9 * largest).all()
+
+
+def test_parabolas_go_through_uneven_samples():
+    t = np.array([0.0, 0.1, 0.5, 0.6, 1.0])
+    x = 1.0 - (t - 0.42) ** 2
+    assert np.isclose(REDUCTIONS["max"].function(x[None], t)[0], 1.0, rtol=1e-12)

@@ -122,12 +122,15 @@ def test_the_player_gets_the_poses_of_the_run():
     assert np.abs(np.abs(np.sum(poses[:, 3:] * turned, axis=1)) - 1.0).max() < 4 * STEP
 
 
-def test_charts_have_the_numbers_of_the_run():
+@pytest.mark.parametrize("frames", [5, 101])
+def test_charts_have_the_numbers_of_the_run(frames):
     run = pendulum_run()
-    charts = data_of(report_html(run, frames=5), 1)["charts"]
+    charts = data_of(report_html(run, frames=frames), 1)["charts"]
     angle = next(c for c in charts if c["title"] == "joint angles")
-    assert np.allclose(angle["t"], np.linspace(0.0, 1.0, 5))
-    expected = run.system.joint_coordinate("pin.angle", run.at(np.linspace(0.0, 1.0, 5)).q)
+    # Those of pictures too, where saved states are farther apart.
+    times = run.t if frames == 5 else np.union1d(run.t, np.linspace(0.0, 1.0, frames))
+    assert np.allclose(angle["t"], times)
+    expected = run.system.joint_coordinate("pin.angle", run.at(times).q)
     assert np.allclose(angle["series"][0]["values"], expected, rtol=1e-6)  # 32 bits
 
 
@@ -338,3 +341,20 @@ def test_masses_that_change_with_time_are_told(tmp_path):
     run = tank.simulate([0.0], [1.0], until=0.5)
     text = run.report(tmp_path / "tank.html").read_text(encoding="utf-8")
     assert "taken up by masses that change with time" in text
+
+
+def test_tables_of_forces_look_at_all_saved_states_and_charts_keep_their_peaks():
+    """A push of 1000 N on a guide for some milliseconds, which few even times would meet."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    ram = m.body("ram", inertia=zw.inertia.box(1.0, (0.1, 0.1, 0.1)))
+    m.prismatic("guide", m.ground, ram, at=(0, 0, 0), axis="z")
+    m.force("push", ram, lambda t: [1000.0 * np.exp(-(((t - 0.3113) / 0.002) ** 2)), 0, 0])
+    run = m.simulate(m.assemble(), until=1.0, save=5e-4)
+    exact = 1000.0 * np.exp(-(((run.t - 0.3113) / 0.002) ** 2)).max()
+    html = report_html(run, frames=11)
+    row = re.search(r"<tr><td>guide</td>.*?</tr>", html)[0]
+    assert np.isclose(float(re.findall(r"<td class=n>([^<]*)</td>", row)[0]), exact, rtol=1e-3)
+    charts = data_of(html, 1)["charts"]
+    forces = next(c for c in charts if c["title"] == "reaction forces")["series"][0]["values"]
+    assert len(forces) < len(run)
+    assert np.isclose(forces.max(), exact, rtol=1e-6)

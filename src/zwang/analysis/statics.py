@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zwang.analysis.at_rest import effort_unit
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
 from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search, stiffness
 from zwang.analysis.stability import Variation, depends_on_sharing, second_variation, verdict
@@ -273,15 +274,25 @@ class Equilibrium(StationaryState):
 
         return show_equilibria([self, *others], title=title)
 
+    def _place(self) -> list[str]:
+        """Where it is: coordinates of joints with their units, or those of the system."""
+        from zwang.results.channel_catalog import unit_of_state
+
+        joints = [name for name in self.system.channels if not name.endswith("_rate")]
+        if joints:
+            return [f"{n} = {self[n]:.6g} {unit_of_state(n)}" for n in joints]
+        return [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
+
     def __str__(self) -> str:
         lines = [f"Equilibrium, {self.stability}, found by {_how(self.method, self.steps)}."]
-        pairs = [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
+        pairs = self._place()
         if len(pairs) > 12:
             pairs = [*pairs[:12], f"and {len(pairs) - 12} more"]
         lines.append(", ".join(pairs))
         lines.append(f"Forces balance to {self.residual:.1e} of the largest.")
         lines += [f"One of a family: {words}." for words in self.families]
-        lines += [f"{name} is held by {effort:.6g}." for name, effort in self.holding.items()]
+        for name, effort in self.holding.items():
+            lines.append(f"{name} is held by {f'{effort:.6g} {effort_unit(name)}'.strip()}.")
         lines += [f"{str(one)[0].upper()}{str(one)[1:]}." for one in self.sticking]
         return "\n".join([*lines, *self.notes])
 

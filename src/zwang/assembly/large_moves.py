@@ -12,7 +12,7 @@ from zwang.multibody.frozen import Parts
 from zwang.multibody.pose import SCALAR
 from zwang.terms import FloatArray
 
-__all__ = ["BodyMove", "large_moves"]
+__all__ = ["BodyMove", "extent", "large_moves"]
 
 #: A body has moved far that went this share of the mechanism's size, or turned by this angle [rad]:
 #: what was meant may be another of the positions that the joints allow.
@@ -44,7 +44,7 @@ def large_moves(parts: Parts, q: FloatArray) -> tuple[BodyMove, ...]:
     The farthest first.
     """
     bodies = [body for body in parts.bodies if body.kind is not SCALAR]
-    far = FAR * _size(parts, bodies)
+    far = FAR * float(np.linalg.norm(extent(parts, parts.start[0])))
     moves = [_move(parts, body, q) for body in bodies]
     found = [move for move in moves if move.distance > far or move.angle > TURNED]
     return tuple(sorted(found, key=lambda move: (move.distance, move.angle), reverse=True))
@@ -68,12 +68,13 @@ def _move(parts: Parts, body: Body, q: FloatArray) -> BodyMove:
     return BodyMove(body.name, float(np.linalg.norm(now - was)), float(angle))
 
 
-def _size(parts: Parts, bodies: list[Body]) -> float:
-    """Diagonal of the box around all bodies as placed.
+def extent(parts: Parts, q: FloatArray) -> FloatArray:
+    """Edges of the box around all bodies and joints [m], shape (3,).
 
-    Each reaches as far as the points of its joints and its radius of gyration: a wheel has its only
-    joint in its center.
+    Each body reaches as far as the points of its joints and its radius of gyration: a wheel has its
+    only joint in its center.
     """
+    bodies = [body for body in parts.bodies if body.kind is not SCALAR]
     reach = {body.index: _gyration(body) for body in bodies}
     points = []
     for joint in parts.joints.values():
@@ -85,10 +86,10 @@ def _size(parts: Parts, bodies: list[Body]) -> float:
                 reach[marker.body] = max(reach.get(marker.body, 0.0), arm)
     for body in bodies:
         center = np.zeros(3)
-        own, axes = _own(parts, body, parts.start[0])[0], body.kind.plane
+        own, axes = _own(parts, body, q)[0], body.kind.plane
         center[list(axes[:2]) if axes is not None else slice(None)] = own
         points += [center + reach[body.index], center - reach[body.index]]
-    return float(np.linalg.norm(np.ptp(points, axis=0))) if points else 0.0
+    return np.ptp(points, axis=0) if points else np.zeros(3)
 
 
 def _gyration(body: Body) -> float:

@@ -428,13 +428,16 @@ def kinematics(
         list[str] | None,
         typer.Option("--output", help="Quantity, as slider.position.x; several are allowed."),
     ] = None,
+    values: Values = None,
+    case: Case = None,
     as_json: AsJson = False,
 ) -> None:
     """Positions, velocities and dead points of a driven mechanism, as [kinematics] says."""
     from zwang.cli.motion import kinematics as look
+    from zwang.cli.run import read_given
 
     with printing(as_json=as_json) as out:
-        look(out, model, csv, output or [])
+        look(out, read_given(model, values or [], case), csv, output or [])
 
 
 @app.command()
@@ -455,13 +458,16 @@ def inverse(
     csv: Annotated[
         Path | None, typer.Option("--csv", help="File for efforts, speeds and powers.")
     ] = None,
+    values: Values = None,
+    case: Case = None,
     as_json: AsJson = False,
 ) -> None:
     """Efforts of actuators that a motion needs, as [inverse_dynamics] says."""
     from zwang.cli.motion import inverse as look
+    from zwang.cli.run import read_given
 
     with printing(as_json=as_json) as out:
-        look(out, model, motion, actuator or None, rule, csv)
+        look(out, read_given(model, values or [], case), motion, actuator or None, rule, csv)
 
 
 @app.command()
@@ -474,22 +480,28 @@ def servo(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="File for a figure of efforts and outputs.")
     ] = None,
+    values: Values = None,
+    case: Case = None,
     as_json: AsJson = False,
 ) -> None:
     """Whether and how actuators follow a program, as [servo] says."""
     from zwang.cli.motion import servo as look
+    from zwang.cli.run import read_given
 
     with printing(as_json=as_json) as out:
-        look(out, model, csv, plot)
+        look(out, read_given(model, values or [], case), csv, plot)
 
 
 @app.command()
-def equilibrium(model: ModelFile, *, as_json: AsJson = False) -> None:
+def equilibrium(
+    model: ModelFile, *, values: Values = None, case: Case = None, as_json: AsJson = False
+) -> None:
     """Where a model rests, how stably, and what its joints carry there."""
     from zwang.cli.rest import equilibrium as look
+    from zwang.cli.run import read_given
 
     with printing(as_json=as_json) as out:
-        look(out, model)
+        look(out, read_given(model, values or [], case))
 
 
 @app.command()
@@ -499,13 +511,16 @@ def linearize(
     bode: Annotated[
         Path | None, typer.Option("--bode", help="File for a Bode plot of inputs and outputs.")
     ] = None,
+    values: Values = None,
+    case: Case = None,
     as_json: AsJson = False,
 ) -> None:
     """Frequencies, damping and state space of small motions about rest or a steady motion."""
     from zwang.cli.rest import linearize as look
+    from zwang.cli.run import read_given
 
     with printing(as_json=as_json) as out:
-        look(out, model, bode)
+        look(out, read_given(model, values or [], case), bode)
 
 
 @app.command()

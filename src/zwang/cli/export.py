@@ -10,6 +10,7 @@ from zwang.errors import InputError, MissingExtraError
 from zwang.model_files.model import read_model
 from zwang.model_files.stored import load
 from zwang.results.channel_summary import summary_of, summary_table
+from zwang.results.determined import ONE_OF_MANY, determined
 from zwang.results.run import Run
 
 __all__ = ["export", "plot"]
@@ -95,7 +96,12 @@ def export(
     run = _run(folder, model)
     if listed:
         rows = {
-            c.name: {"unit": c.unit, "description": c.description} for c in run.channels.values()
+            c.name: {
+                "unit": c.unit,
+                "description": c.description,
+                "determinate": determined(run, c.name),
+            }
+            for c in run.channels.values()
         }
         out.result({"run": str(folder), "channels": rows})
         out.say(str(run.channels))
@@ -107,8 +113,11 @@ def export(
         return
     target = table_path(folder, output)
     _write(run, target, channels or None, every, units=units, degrees=degrees)
-    out.result({"run": str(folder), "table": str(target)})
+    open_ = [n for n in channels or run.channels if not determined(run, n)]
+    out.result({"run": str(folder), "table": str(target), "indeterminate": open_})
     out.say(f"Wrote {target}.")
+    if open_:
+        out.say(f"{', '.join(open_)}: {ONE_OF_MANY[0].lower()}{ONE_OF_MANY[1:]}")
 
 
 def _run(folder: Path, model: Path | None) -> Run:

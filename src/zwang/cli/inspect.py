@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import typer
 
-from zwang.assembly.large_moves import BodyMove, large_moves
+from zwang.analysis.singular_position import rows_redundant_here_alone
+from zwang.assembly.large_moves import BodyMove, extent, large_moves
+from zwang.cli.assembled import moved_in_words
 from zwang.cli.output import FAILURE, Printer
 from zwang.cli.run import read_given
-from zwang.diagnosis.wording import listing
+from zwang.display import counted
 from zwang.errors import InputError, ZwangError
 from zwang.model_files.model import Model, read_model
 from zwang.multibody.connections import connections
 
 __all__ = ["check", "derive", "explain", "info", "verify"]
 
-#: Bodies that are named where assembly has moved them far.
-LISTED = 3
 #: Energy [J] that a pendulum of 1 kg may gain or lose in a second at the default tolerance.
 ENERGY_OF_A_PENDULUM = 1e-6
 
@@ -60,29 +60,49 @@ def check(
         facts |= {"forces": len(parts.forces) + len(parts.friction)}
         moves = large_moves(parts, state.q)
         facts["moved_far"] = {move.body: move.distance for move in moves}
+        facts["size"] = extent(parts, state.q).tolist()
+    facts["redundant_here_alone"] = rows_redundant_here_alone(
+        system, state, explanation, parameters
+    )
     out.result(facts)
-    shown = {k: v for k, v in facts.items() if k not in ("model", "moved_far")}
+    apart = ("model", "moved_far", "size", "redundant_here_alone")
+    shown = {k: v for k, v in facts.items() if k not in apart}
     rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
     if moves:
-        rows["moved to assemble"] += f": {_far(moves, model)}"
+        rows["moved to assemble"] += f": {moved_in_words(moves, model)}"
+    if model.mechanism is not None:
+        rows["size"] = _box(facts["size"], model.mechanism.parts.kind.plane)
     out.table(model.name, rows)
+    for note in _doubts(facts):
+        out.say(f"Note: {note}")
     out.say(f"{path} has no errors.")
 
 
-def _far(moves: Sequence[BodyMove], model: Model) -> str:
-    """What an assembly has moved far, and what to do unless [start] asks for it."""
-    told = listing([str(move) for move in moves[:LISTED]])
-    rest = f" and {len(moves) - LISTED} more" if len(moves) > LISTED else ""
-    asked = model.start_conditions.request or model.start_conditions.q is not None
-    advice = (
-        ""
-        if asked
-        else (
-            "; if another position is meant, place bodies nearer to it, or give a coordinate of a "
-            "joint in [start], as hold = { PIN.angle = … }"
+def _box(edges: Sequence[float], plane: Sequence[int] | None) -> str:
+    """The box around a mechanism, in its plane."""
+    shown = edges if plane is None else [edges[k] for k in sorted(plane[:2])]
+    axes = "xyz" if plane is None else "".join("xyz"[k] for k in sorted(plane[:2]))
+    told = " × ".join(f"{edge:.3g}" for edge in shown)
+    return f"about {told} m along {', '.join(axes)}, all bodies and joints together"
+
+
+def _doubts(facts: Mapping[str, Any]) -> list[str]:
+    """What is peculiar about the start."""
+    told = []
+    here, free = facts["redundant_here_alone"], facts["degrees_of_freedom"]
+    if here:
+        told.append(
+            f"the start is singular: {counted(here, 'constraint equation')} "
+            f"{'follows' if here == 1 else 'follow'} from the others in this position alone, so "
+            "that the mechanism may move in more ways than it has degrees of freedom elsewhere. "
+            "Begin beside it, unless that is meant."
         )
-    )
-    return f"{told}{rest}{advice}"
+    if facts.get("drivers") and free:
+        told.append(
+            f"beside what drivers prescribe {counted(free, 'degree')} of freedom "
+            f"{'is' if free == 1 else 'are'} left: forces decide the rest of the motion."
+        )
+    return told
 
 
 def _shown(value: object) -> str:

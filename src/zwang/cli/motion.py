@@ -9,15 +9,14 @@ import typer
 
 from zwang.analysis.columns import expanded
 from zwang.cli.output import FAILURE, Printer
-from zwang.model_files.model import read_model
+from zwang.model_files.model import Model
 from zwang.terms import FloatArray
 
 __all__ = ["inverse", "kinematics", "servo"]
 
 
-def kinematics(out: Printer, path: Path, csv: Path | None, outputs: list[str]) -> None:
+def kinematics(out: Printer, model: Model, csv: Path | None, outputs: list[str]) -> None:
     """Follow a mechanism over the range of the file, and print what comes of it."""
-    model = read_model(path)
     k = model.kinematics()
     written = model.analysis_tables.get("kinematics", {}).get("outputs")
     names = outputs or written or list(k.system.channels)
@@ -52,19 +51,18 @@ def _ranging(values: FloatArray) -> str:
     """Smallest and largest; what is rounding of the largest is zero."""
     size = float(np.abs(values).max())
     low, high = (x if abs(x) > 1e-12 * size else 0.0 for x in (values.min(), values.max()))
-    return f"from {low:.6g} to {high:.6g}"
+    return f"between {low:.6g} and {high:.6g}"
 
 
 def inverse(
     out: Printer,
-    path: Path,
+    model: Model,
     motion: Path,
     actuators: list[str] | None,
     rule: str | None,
     csv: Path | None,
 ) -> None:
     """Efforts for the motion of a file, printed as a table of motors."""
-    model = read_model(path)
     inv = model.inverse_dynamics(motion, actuators, rule)
     if csv is not None:
         inv.to_csv(csv)
@@ -86,9 +84,8 @@ def inverse(
         raise typer.Exit(FAILURE)
 
 
-def servo(out: Printer, path: Path, csv: Path | None, plot: Path | None) -> None:
+def servo(out: Printer, model: Model, csv: Path | None, plot: Path | None) -> None:
     """What the program of a file asks of its actuators, and the efforts that follow it."""
-    model = read_model(path)
     asked = model.servo()
     facts = asked.realizability
     out.say(str(facts))

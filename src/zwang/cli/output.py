@@ -54,7 +54,9 @@ class Printer:
         width = max(shutil.get_terminal_size().columns - first - 2 * MARGIN - 1, LEAST_WIDTH)
         self.say(f"{title}\n")
         for name, value in rows.items():
-            lines = [part for line in value.split("\n") for part in _folded(line, width)]
+            # Words before folds: a phrase that is on two lines would not be found.
+            told = at_the_command_line(value).split("\n")
+            lines = [part for line in told for part in _folded(line, width)]
             styled = typer.style(name, bold=True) + " " * (first - len(name))
             for k, line in enumerate(lines):
                 beside = styled if k == 0 else " " * first

@@ -6,16 +6,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from zwang.analysis.at_rest import values_at_rest
 from zwang.analysis.statics import Equilibrium, StaticReaction
 from zwang.cli.output import Printer
-from zwang.model_files.model import read_model
+from zwang.model_files.model import Model
 
 __all__ = ["equilibrium", "linearize"]
 
 
-def equilibrium(out: Printer, path: Path) -> None:
+def equilibrium(out: Printer, model: Model) -> None:
     """Find rest, or the steady motion that the file asks for, and print it."""
-    model = read_model(path)
     found = model.equilibrium()
     system = found.system
     facts: dict[str, Any] = {
@@ -27,13 +29,16 @@ def equilibrium(out: Printer, path: Path) -> None:
         "residual": found.residual,
     }
     reactions: dict[str, StaticReaction] = {}
+    told: list[tuple[str, Any, str]] = []
     if isinstance(found, Equilibrium):
         reactions = {name: found.reaction(name) for name in system.groups}
+        told = list(values_at_rest(found))
         facts |= {
             "method": found.method,
             "steps": found.steps,
             "families": list(found.families),
             "holding": dict(found.holding),
+            "values": {name: {"value": value, "unit": unit} for name, value, unit in told},
             "sticking": [asdict(one) for one in found.sticking],
             "notes": list(found.notes),
             "reactions": {
@@ -49,9 +54,22 @@ def equilibrium(out: Printer, path: Path) -> None:
         facts["rates"] = dict(found.rates)
     out.result(facts)
     out.say(str(found))
+    if told:
+        out.say("")
+        out.table("At rest", {name: _measured(value, unit) for name, value, unit in told})
     if reactions:
         rows = {name: _force(one) for name, one in reactions.items()}
         out.table("Reactions on the second body", rows)
+
+
+def _measured(value: Any, unit: str) -> str:
+    """A number or a vector with its unit, an angle in degrees too; rounding of a vector is zero."""
+    numbers = np.atleast_1d(value)
+    size = float(np.abs(numbers).max(initial=0.0))
+    parts = [f"{x if abs(x) > 1e-12 * size else 0.0:.6g}" for x in numbers]
+    text = parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+    degrees = f" ({np.rad2deg(value):.4g} deg)" if unit == "rad" and len(parts) == 1 else ""
+    return f"{text} {unit}{degrees}".strip()
 
 
 def _force(one: Any) -> str:
@@ -67,9 +85,8 @@ def _force(one: Any) -> str:
     return f"force ({force}) N, moment ({moment}) N m{open_}"
 
 
-def linearize(out: Printer, path: Path, bode: Path | None) -> None:
+def linearize(out: Printer, model: Model, bode: Path | None) -> None:
     """Linearize about rest or steady motion, and print modes."""
-    model = read_model(path)
     lin = model.linearize()
     wanted = model.analysis_tables.get("linearize", {}).get("modes")
     modes = lin.modes(None if wanted is None else int(wanted))

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
+from zwang.assembly.large_moves import BodyMove, large_moves
+from zwang.cli.assembled import moved_in_words
 from zwang.cli.output import FAILURE, STOPPED, Printer
 from zwang.cli.words import at_the_command_line
 from zwang.errors import InputError
@@ -62,17 +64,29 @@ def simulate(
             run = model.simulate(store=folder, progress=pace, **given)
     facts = summary(model, run, folder, perf_counter() - begun, pace.last)
     out.result(facts)
-    out.table(model.name, _rows(facts))
+    moves = _moves(model, run)
+    told = {"moved to assemble": moved_in_words(moves, model)} if moves else {}
+    out.table(model.name, _rows(facts) | told)
+    first = Path(f"{named.stem}.run")
+    taken = f", as {first} exists" if output is None and folder != first else ""
     if run.finished:
-        first = Path(f"{named.stem}.run")
-        taken = f", as {first} exists" if output is None and folder != first else ""
         out.say(f"Kept in {folder}{taken}. Check it with: zwang verify {quote(str(folder))}")
         return folder
+    if len(run):
+        out.say(f"What there is until t = {run.t[-1]:.6g} s is kept in {folder}{taken}.")
     if run.status.startswith("stopped by the user"):
         typer.echo(f"Stopped. {how_to_go_on}", err=True)
         raise typer.Exit(STOPPED)
     typer.echo(f"Error: {at_the_command_line(run.status)}", err=True)
     raise typer.Exit(FAILURE)
+
+
+def _moves(model: Model, run: Run) -> tuple[BodyMove, ...]:
+    """Bodies that assembly has moved far from where the file places them."""
+    begins = len(run) and run.t[0] == model.simulation.choices.get("start", 0.0)
+    if model.mechanism is None or not begins:
+        return ()
+    return large_moves(model.mechanism.parts, run.q[0])
 
 
 @contextmanager

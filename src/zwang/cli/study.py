@@ -9,7 +9,9 @@ from shlex import quote
 from typing import Any
 
 from zwang.cli.output import Printer
+from zwang.display import plain_number
 from zwang.errors import InputError, MissingExtraError
+from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.dataset import RECORD
 from zwang.studies.study import Study, open_study
 
@@ -73,7 +75,16 @@ def say_results(out: Printer, found: Study) -> None:
         out.say(_statistics(found, found.statistics()))
     if any(x.dimensions for x in found.outputs.variables()):
         out.say(f"Of outputs over {found.outputs.time_name} these are the last values.")
+    _say_doubts(out, found)
     out.say("")
+
+
+def _say_doubts(out: Printer, found: Study, names: list[str] | None = None) -> None:
+    """Name the outputs that motions do not determine."""
+    known = found.outputs.variables()
+    open_ = [x.name for x in known if not x.determinate and (not names or x.name in names)]
+    if open_:
+        out.say(f"{', '.join(open_)}: {ONE_OF_MANY[0].lower()}{ONE_OF_MANY[1:]}")
 
 
 def _last_values(found: Study, *, units: bool = False) -> Any:
@@ -86,7 +97,7 @@ def _printed(table: Any) -> str:
     """Columns to the width of the terminal, those that do not fit below."""
     width = max(shutil.get_terminal_size((WIDE, 24)).columns, 40)
     text = table.rename_axis(None).to_string(
-        float_format=lambda x: f"{x:.6g}", line_width=width, na_rep="–"
+        float_format=lambda x: plain_number(x, 6), line_width=width, na_rep="–"
     )
     return "\n".join(f"  {line}".rstrip() for line in text.split("\n"))
 
@@ -100,7 +111,8 @@ def _statistics(found: Study, facts: Mapping[str, Mapping[str, Any]]) -> str:
             lines.append(f"  {name}: no run that finished has a value")
             continue
         lines.append(
-            f"  {name}: mean {x['mean']:.6g}{unit}, standard deviation {x['deviation']:.3g}{unit}"
+            f"  {name}: mean {plain_number(x['mean'], 6)}{unit}, "
+            f"standard deviation {plain_number(x['deviation'])}{unit}"
         )
         for what in ("least", "greatest"):
             run = x[f"run_of_{what}"]
@@ -108,7 +120,7 @@ def _statistics(found: Study, facts: Mapping[str, Mapping[str, Any]]) -> str:
                 f"{n} = {v:.6g}" if isinstance(v, float) else f"{n} = {v}"
                 for n, v in found.values_of(run).items()
             )
-            lines.append(f"    {what:<8} {x[what]:.6g}{unit} in run {run}: {where}")
+            lines.append(f"    {what:<8} {plain_number(x[what], 6)}{unit} in run {run}: {where}")
     return "\n".join(lines)
 
 
@@ -174,20 +186,26 @@ def export_study(
         data = found.dataset
         kept = [*found.plan.names, *(x.name for x in found.outputs.variables())]
         columns = {n: data[n].attrs.get("units", "") for n in kept}
-        out.result({"study": str(folder), "columns": columns})
+        open_ = [x.name for x in found.outputs.variables() if not x.determinate]
+        out.result({"study": str(folder), "columns": columns, "indeterminate": open_})
         varied = {n: f"varies {unit and f'[{unit}]'}".strip() for n, unit in columns.items()}
         told = {n: f"[{unit}]" if unit else "" for n, unit in columns.items()}
+        told |= {n: f"{told[n]} indeterminate".strip() for n in open_}
         out.table(folder.name, told | {n: varied[n] for n in found.plan.names})
+        _say_doubts(out, found)
         return
     if summary:
         facts = found.statistics(names or None)
         out.result({"study": str(folder), "statistics": facts})
         out.say(_statistics(found, facts))
+        _say_doubts(out, found, names)
         return
     target = table_path(folder, output)
     write_table(found, target, names or None, units=units)
-    out.result({"study": str(folder), "table": str(target)})
+    open_ = [n for n, facts in found.statistics(names or None).items() if not facts["determinate"]]
+    out.result({"study": str(folder), "table": str(target), "indeterminate": open_})
     out.say(f"Wrote {target}.")
+    _say_doubts(out, found, names)
 
 
 def plot_study(

@@ -23,6 +23,11 @@ WORDS = {
     "passport() reports which are": "the table below tells which are",
     "overwrite=True replaces it": "--force replaces it",
     "integrator='radau5'": 'integrator = "radau5" in [simulation]',
+    "zw.switch(on=…) goes on with a constraint": (
+        'on = ["CONSTRAINT"] in the table of the event, [event.NAME], goes on with a constraint'
+    ),
+    "; .nearest of this error is the nearest state": "",
+    "; .nearest of this error shows the gap": "",
     "save=… at fewer times": "save = … at fewer times in [simulation]",
 }
 _RESUMED = re.compile(r"zw\.resume\((?P<path>'[^']*'|\"[^\"]*\"), system\)")

@@ -118,7 +118,7 @@ class NumberField(FieldKind):
             if is_quantity(item.value):
                 return quantity(item.value, self.unit)
             tree = parse_expression(item.value)
-            self._require_constants(item.value, tree, constants)
+            self._require_constants(item, tree, constants)
             of_parameters = getattr(constants, "number", None)
             found = None if of_parameters is None else of_parameters(item, tree, self)
             if found is not None:
@@ -131,14 +131,22 @@ class NumberField(FieldKind):
             raise item.error(expected=self.words)
         return value
 
-    def _require_constants(self, text: str, tree: Node, constants: Constants) -> None:
+    def _require_constants(self, item: Item, tree: Node, constants: Constants) -> None:
         parameters = getattr(constants, "parameters", {})
         known = [*constants, *parameters]
+        of_file = item.document.values.get("parameters", {})
         for name in names_in(tree):
             if name.text not in known and name.text not in CONSTANTS:
                 kinds = "constants and parameters" if parameters else "constants"
+                if isinstance(of_file, dict) and name.text in of_file:
+                    raise ExpressionError(
+                        f"the parameter {name.text!r}",
+                        f"{self.words}, or an expression of constants",
+                        f"A parameter may change from run to run, and this is read once: move "
+                        f"{name.text} from [parameters] to [constants], or write its value here.",
+                    )
                 raise ExpressionError(
-                    f"the name {name.text!r} in {text!r}",
+                    f"the name {name.text!r} in {item.value!r}",
                     f"{self.words}, or an expression of {kinds}: "
                     f"{', '.join(known) or '(there are none)'}",
                     near=(name.text, known),

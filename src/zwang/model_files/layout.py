@@ -130,7 +130,10 @@ _BODY = TableField(
         "drawn": Field(TableList(_DRAWN), "what it looks like, with inertia"),
         "position": Field(_POINT, "of the body's origin, in the world or in relative_to"),
         "orientation": Field(Orientation(), "from body axes to those of the world or relative_to"),
-        "angle": Field(_ANGLE, "the same in a planar mechanism, about the normal"),
+        "angle": Field(
+            _ANGLE,
+            "the same in a planar mechanism, about the normal: x toward y, y toward z, z toward x",
+        ),
         "velocity": Field(_VELOCITY, "of the origin, world axes"),
         "angular_velocity": Field(NumberArrayField("rad/s", ((), (3,))), "world axes"),
         "relative_to": Field(
@@ -483,7 +486,11 @@ _OUTPUT = TableField(
 _MECHANISM = TableField(
     {
         "gravity": Field(NumberArrayField("m/s^2", ((2,), (3,))), "acceleration, world axes"),
-        "plane": Field(Choice(tuple(PLANES)), "for a planar mechanism"),
+        "plane": Field(
+            Choice(tuple(PLANES)),
+            "for a planar mechanism; angles are about its normal: in xy x toward y, in yz y toward "
+            "z, in xz z toward x",
+        ),
     }
 )
 

@@ -246,13 +246,23 @@ class _Building:
         self.m.constraint(name, handles, f)
 
     def drive(self, name: str, given: dict[str, Any]) -> None:
-        scope, unit = Scope(("t", *self.parameters)), _unit_driven(given["of"])
+        scope, unit = Scope(("t", *self.parameters)), self._unit_driven(given["of"])
         value = self._formula(given["value"], ("t", "p"), scope, of_time, unit)
         place = {"at": given["at"]} if "at" in given else {}
         self.m.drive(name, given["of"], value, **place)
 
     def couple(self, name: str, given: dict[str, Any]) -> None:
         self.m.couple(name, given["first"], given["second"], given["ratio"])
+
+    def _unit_driven(self, what: str) -> str | None:
+        """Unit of what a driver prescribes; None where it is the user's own.
+
+        And where the joint has no such coordinate, which is told before any unit is compared.
+        """
+        owner, _, quantity = what.partition(".")
+        if owner in self.joints and what not in self.m.joint_coordinate_names():
+            return None
+        return "m" if quantity == "position" else unit_of_state(what) or None
 
     # --- forces -----------------------------------------------------------------------------------
 
@@ -272,7 +282,7 @@ class _Building:
             plain = _plain(source.value)
             names = self.m.joint_coordinate_names()
             known = {n: unit_of_state(n) for c in names for n in (c, f"{c}_rate")}
-            unit = EFFORTS.get(unit_of_state(given["of"]))
+            unit = EFFORTS.get(self._unit_driven(given["of"]) or "")
             law = plain
             if plain is None:
                 self._require_no_reaction(source)
@@ -393,12 +403,6 @@ class _Building:
         self._require_own(item, name)
         scope = Scope(("t", *self.parameters), (name,))
         return self._formula(item, ("body", "t", "p"), scope, partial(_of_one, name), unit)
-
-
-def _unit_driven(what: str) -> str | None:
-    """Unit of what a driver prescribes; None where it is the user's own."""
-    quantity = what.rpartition(".")[2]
-    return "m" if quantity == "position" else unit_of_state(what) or None
 
 
 def _of_these(

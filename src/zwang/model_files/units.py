@@ -72,6 +72,17 @@ _SYMBOLS: dict[str, Dimension] = {
 }
 
 
+#: What dimensions of mechanics are called, where that is not in metre, kilogram and second.
+_NAMED: dict[Dimension, str] = {
+    (1.0, 1.0, -2.0): "N",
+    (0.0, 1.0, -2.0): "N/m",
+    (0.0, 1.0, -1.0): "N s/m",
+    (2.0, 1.0, -2.0): "N m",
+    (2.0, 1.0, -1.0): "N m s",
+    (1.0, 1.0, -1.0): "N s",
+    (2.0, 1.0, -3.0): "W",
+    (-1.0, 1.0, -2.0): "Pa",
+}
 #: A product or quotient of those symbols.
 _OF_SYMBOLS = re.compile(r"(?:{0})(?:\^\d)?(?:[*/](?:{0})(?:\^\d)?)*".format("|".join(_SYMBOLS)))
 
@@ -201,7 +212,9 @@ def _of_symbols(kind: str) -> Dimension:
 
 
 def in_units(dimension: Dimension) -> str:
-    """A dimension in SI units: ``kg m/s^2``."""
+    """A dimension in SI units: ``N``, ``N/m``, ``m/s^2``."""
+    if dimension in _NAMED:
+        return _NAMED[dimension]
     over, under = [], []
     for symbol, power in zip(("m", "kg", "s"), dimension, strict=True):
         if power:
@@ -214,7 +227,7 @@ def si_unit(unit: str) -> str:
     """The SI unit that values in a unit are read in; empty of numbers of no dimension."""
     for kind, names in COMMON.items():
         if unit == kind or unit in names:
-            return kind
+            return kind.replace("*", " ")
     dimension = dimension_of_unit(unit)
     return "" if dimension is None or not any(dimension) else in_units(dimension)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.display import plain_number
+from zwang.results.determined import ONE_OF_MANY, STAR
 from zwang.results.tables import table_of
 from zwang.terms import FloatArray
 
@@ -38,7 +40,8 @@ def summary_of(
 ) -> dict[str, dict[str, Any]]:
     """Column → unit, least and greatest value with their times, mean and root mean square.
 
-    Extremes are those of the saved states, or of the times asked for.
+    And whether the motion determines it; else it is one admissible value among many. Extremes are
+    those of the saved states, or of the times asked for.
 
     Parameters
     ----------
@@ -56,19 +59,24 @@ def summary_of(
             "at_greatest": float(table.t[high]),
             "mean": mean_over_time(table.t, values),
             "rms": rms_over_time(table.t, values),
+            "determinate": name not in table.indeterminate,
         }
     return found
 
 
 def summary_table(found: Mapping[str, Mapping[str, Any]]) -> str:
-    """The same for people: a line for each column, times in seconds."""
+    """The same for people: a line for each column, times in seconds, a note on starred ones."""
     keys = ("least", "at_least", "greatest", "at_greatest", "mean", "rms")
     rows = [["channel", "unit", *_SHOWN]]
-    rows += [[name, f["unit"], *(f"{f[key]:.5g}" for key in keys)] for name, f in found.items()]
+    for name, facts in found.items():
+        star = "" if facts.get("determinate", True) else f" {STAR}"
+        rows.append([name + star, facts["unit"], *(plain_number(facts[key], 5) for key in keys)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         words = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
         numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
         lines.append("  ".join([*words, *numbers]))
+    if not all(facts.get("determinate", True) for facts in found.values()):
+        lines.append(f"{STAR} {ONE_OF_MANY}")
     return "\n".join(lines)

@@ -17,6 +17,7 @@ from zwang.arguments.values import path_of
 from zwang.errors import MissingExtraError, StoreError
 from zwang.results.channel_catalog import PARTS
 from zwang.results.channels import Channel
+from zwang.results.determined import ONE_OF_MANY, determined
 from zwang.results.resample import every_seconds
 from zwang.terms import FloatArray
 
@@ -37,6 +38,7 @@ class Table:
     t : times (nt,).
     columns : name → values (nt,); vectors are one column a component.
     units, descriptions : of the columns.
+    indeterminate : columns that the motion does not determine.
     """
 
     def __init__(self, t: FloatArray) -> None:
@@ -44,6 +46,7 @@ class Table:
         self.columns: dict[str, FloatArray] = {}
         self.units: dict[str, str] = {}
         self.descriptions: dict[str, str] = {}
+        self.indeterminate: set[str] = set()
 
     def add(
         self, channel: Channel, names: Sequence[str], values: FloatArray, *, degrees: bool
@@ -83,6 +86,8 @@ def table_of(
         of_part = name not in known and part in PARTS
         names = (name,) if of_part else channel.columns
         table.add(channel, names, values, degrees=degrees)
+        if channel.joint or channel.output:
+            table.indeterminate |= {n for n in names if not determined(run, n)}
     return table
 
 
@@ -100,7 +105,8 @@ def to_csv(
     table = table_of(run, channels, every, degrees=degrees)
 
     def title(name: str, unit: str) -> str:
-        return f"{name} [{unit}]" if units and unit else name
+        open_ = " (indeterminate)" if units and name in table.indeterminate else ""
+        return f"{name} [{unit}]{open_}" if units and unit else f"{name}{open_}"
 
     head = [title("t", "s"), *(title(n, table.units[n]) for n in table.columns)]
     rows = np.column_stack([table.t, *table.columns.values()])
@@ -125,7 +131,10 @@ def _writing(target: Path) -> Any:
 def to_pandas(
     run: Run, channels: Sequence[str] | str | None, every: float | None, *, degrees: bool
 ) -> Any:
-    """A ``pandas.DataFrame`` with t as its index; units are in ``frame.attrs["units"]``."""
+    """A ``pandas.DataFrame`` with t as its index; units are in ``frame.attrs["units"]``.
+
+    Columns that the motion does not determine are in ``frame.attrs["indeterminate"]``.
+    """
     try:
         import pandas as pd
     except ImportError as error:
@@ -133,6 +142,7 @@ def to_pandas(
     table = table_of(run, channels, every, degrees=degrees)
     frame = pd.DataFrame(table.columns, index=pd.Index(table.t, name="t"))
     frame.attrs["units"] = dict(table.units)
+    frame.attrs["indeterminate"] = sorted(table.indeterminate)
     return frame
 
 
@@ -195,6 +205,8 @@ def to_xarray(
         name: ("time", values, _labels(table.units[name], table.descriptions[name]))
         for name, values in table.columns.items()
     }
+    for name in table.indeterminate:
+        variables[name][2].update(determinate=0, comment=ONE_OF_MANY)
     tables = {
         "settings": run.settings.to_dict(),
         "parameters": run.parameters,
@@ -207,7 +219,7 @@ def to_xarray(
     return xr.Dataset(variables, coords={"time": time}, attrs=attributes)
 
 
-def _labels(unit: str, description: str) -> dict[str, str]:
+def _labels(unit: str, description: str) -> dict[str, Any]:
     return {"units": unit, "long_name": description} if unit else {"long_name": description}
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.analysis.at_rest import HOLDING, effort_unit, value_at_rest
 from zwang.analysis.quantities import quantity
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.results.channels import PARTS, Channel, channels_of
@@ -161,12 +162,29 @@ class AnalysisOutputs:
         elif not self._is_reaction(name):
             owner, _, part = name.rpartition(".")
             if compute == "equilibrium":
-                known = (*system.coordinates, *system.velocities, *getattr(system, "channels", ()))
-                if name not in (*known, "stable", "residual"):
-                    raise UnknownNameError("output", name, [*known, "stable", "residual"])
+                if not self._is_at_rest(name):
+                    of_holding = [f"{n}{HOLDING}" for n in self._held]
+                    scalars = [n for n, c in self.known.items() if not c.vector]
+                    known = [*scalars, *of_holding, "stable", "residual"]
+                    raise UnknownNameError("output", name, known)
             elif part not in ("effort", "speed", "power") or owner not in self._actuators:
                 known = [f"{a}.{part}" for a in self._actuators for part in ("effort", "power")]
                 raise UnknownNameError("output", name, [*known, "JOINT.force.x"])
+
+    def _is_at_rest(self, name: str) -> bool:
+        """Whether an equilibrium has a value of that name."""
+        own, owner = self.known.get(name), name.rpartition(".")[0]
+        if own is not None and not own.vector:
+            return True
+        part = name.rpartition(".")[2] in PARTS and owner in self.known
+        held = name.removesuffix(HOLDING)
+        return part or name in ("stable", "residual") or (held != name and held in self._held)
+
+    @property
+    def _held(self) -> list[str]:
+        """Coordinates that are held, by the plan or by what varies."""
+        own = dict.fromkeys(self.plan.names, 0.0)
+        return list(self._arguments(own).get("hold") or ())
 
     def _is_reaction(self, name: str) -> bool:
         owner, _, part = name.rpartition(".")
@@ -207,8 +225,10 @@ class AnalysisOutputs:
             effort = {"rad": "N m", "m": "N"}.get(along, "")
             return {"effort": effort, "speed": along and f"{along}/s", "power": "W"}[part]
         for known in (name, owner):
-            if known in self.known:
+            if known in self.known and part != "holding":
                 return self.known[known].unit
+        if part == "holding":
+            return effort_unit(owner)
         return _UNITS.get(name.partition("[")[0], "")
 
     # --- values -----------------------------------------------------------------------------------
@@ -378,8 +398,18 @@ def _of_rest(rest: Any, name: str) -> Any:
         return _flag(rest.stability)
     if name == "residual":
         return rest.residual
-    found = _reaction(rest, name)
-    return rest[name] if found is None else found
+    found = _reaction(rest, name) if name.rpartition(".")[0] in _reacting(rest) else None
+    if found is not None:
+        return found
+    system = rest.system
+    if name in (*system.coordinates, *system.velocities, *system.channels):
+        return rest[name]
+    return value_at_rest(rest, name)
+
+
+def _reacting(rest: Any) -> set[str]:
+    """Channels of reactions, which an equilibrium has of its own."""
+    return {f"{name}.{kind}" for name in rest.system.groups for kind in ("force", "moment")}
 
 
 def _flag(stability: str) -> float:

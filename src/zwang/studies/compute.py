@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.results.channels import PARTS, Channel, channels_of
+from zwang.results.determined import determined
+from zwang.results.event_rows import changed
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment
 from zwang.simulation.ensemble import simulate_many
+from zwang.simulation.ensemble_arrays import EnsembleArrays
 from zwang.simulation.ensemble_runs import Runs
 from zwang.simulation.options import choices_of
 from zwang.studies.expressions import calls_in, dotted, evaluated, function_name, names_in
+from zwang.studies.finer import SAMPLES_PER_STEP, finer_value, unresolved
 from zwang.studies.initial_states import initial_states
 from zwang.studies.outputs import OutputRequest
-from zwang.studies.plan import StudyPlan, located
-from zwang.studies.reductions import REDUCTIONS, last_valid
+from zwang.studies.plan import RESOLUTION, StudyPlan, located
+from zwang.studies.reductions import REDUCTIONS, OutputReduction, last_valid
 from zwang.studies.subject import Subject
 from zwang.terms import FloatArray
 
@@ -55,12 +60,14 @@ class Variable:
     Attributes
     ----------
     dimensions : besides that of runs: name → size.
+    determinate : whether the motion determines it; else it is one admissible value among many.
     """
 
     name: str
     unit: str
     description: str
     dimensions: Mapping[str, int] = field(default_factory=dict)
+    determinate: bool = True
 
 
 def blank_run(system: Any) -> Run:
@@ -101,6 +108,19 @@ def unit_factor(own: str, wanted: str | None) -> float:
         return 1.0 / quantity(f"1 {wanted}", plain)
     except ExpressionError:
         raise InputError(f"unit {wanted!r}", expected=f"one for a quantity in {own}") from None
+
+
+def _channels_in(request: OutputRequest) -> list[str]:
+    """Channels that an output is made of."""
+    name = dotted(request.tree)
+    if name is not None:
+        return [name]
+    found = [
+        dotted(call.args[0])
+        for call in calls_in(request.tree)
+        if call.args and REDUCTIONS[function_name(call)].of != "event"
+    ]
+    return [name for name in found if name is not None]
 
 
 class RunOutputs:
@@ -237,8 +257,39 @@ class RunOutputs:
             if request.channel is None and dotted(request.tree) is not None:
                 about = f"{request.text} at the end"
             size = {"time": len(self.times)} if request.over_time and self.times is not None else {}
-            result.append(Variable(request.name, request.unit or unit, about, size))
+            known = request.name not in self.indeterminate
+            result.append(Variable(request.name, request.unit or unit, about, size, known))
         return result
+
+    @cached_property
+    def indeterminate(self) -> frozenset[str]:
+        """Outputs that use forces which the motion leaves open, at the start of the first run."""
+        used = {request.name: self._open_channels(request) for request in self.requests}
+        if self.system.equations.rows_independent or not any(used.values()):
+            return frozenset()
+        rows = self.plan.rows(0, 1)
+        refusals: dict[int, str] = {}
+        try:
+            parameters, refusals = self.subject.parameters(self.plan, rows, 1)
+            q, v = initial_states(self.subject, self.plan, rows, parameters, refusals)
+        except ZwangError:  # the run says why
+            return frozenset()
+        if refusals:
+            return frozenset()
+        values = self.system.parameter_values({n: x[0] for n, x in parameters.items()})
+        segment = Segment(0, 1, self.system, values)
+        t = np.array([self.begin])
+        start = changed(blank_run(self.system), t=t, q=q[:1], v=v[:1], segments=(segment,))
+        return frozenset(
+            output
+            for output, names in used.items()
+            if not all(determined(start, name) for name in names)
+        )
+
+    def _open_channels(self, request: OutputRequest) -> list[str]:
+        """Channels of an output that a motion may leave open."""
+        found = [(name, self.channel(name)[0]) for name in _channels_in(request)]
+        return [name for name, channel in found if channel.joint or channel.output]
 
     def _unit(self, request: OutputRequest) -> str:
         """The unit of an output, where it follows from one channel."""
@@ -263,7 +314,8 @@ class RunOutputs:
         if self.times is not None:
             grids.append(self.times)
         if self.series:
-            grids.append(np.linspace(self.begin, self.until, self.plan.resolution))
+            count = self.plan.resolution or RESOLUTION
+            grids.append(np.linspace(self.begin, self.until, count))
         return np.unique(np.concatenate(grids))
 
     # --- values -----------------------------------------------------------------------------------
@@ -315,23 +367,27 @@ class RunOutputs:
         result: TaskResult,
     ) -> None:
         """Run the rows with the same settings, and put what is kept in its place."""
-        model = self.subject.model
         # All rows are taken as they are: copies would cost what a short run costs.
         own = slice(None) if len(here) == len(result.status) else here
-        try:
-            runs = simulate_many(
+
+        def simulated(of: slice | np.ndarray, save: FloatArray | None) -> Runs:
+            model = self.subject.model
+            return simulate_many(
                 self.system,
-                states[0][own],
-                states[1][own],
+                states[0][of],
+                states[1][of],
                 until=self.until,
                 start=self.begin,
-                save=self.save,
-                parameters={name: x[own] for name, x in parameters.items()},
+                save=save,
+                parameters={name: x[of] for name, x in parameters.items()},
                 events=None if model is None else model.events,
                 threads=1,
                 progress=False,
                 **settings,
             )
+
+        try:
+            runs = simulated(own, self.save)
         except ZwangError as error:
             for i in here.tolist():
                 result.reason[i] = str(error)
@@ -345,7 +401,11 @@ class RunOutputs:
             if not result.work[here[k]].any():
                 result.status[here[k]] = REFUSED
         values = _EnsembleValues(
-            self, runs, arrays.states, {name: x[own] for name, x in rows.items()}
+            self,
+            runs,
+            arrays,
+            {name: x[own] for name, x in rows.items()},
+            lambda of: simulated(here[of], None),
         )
         for request in self.requests:
             result.values[request.name][own] = values.of(request) * self._factor(request)
@@ -357,17 +417,28 @@ class RunOutputs:
 class _EnsembleValues:
     """Outputs of an ensemble; channels are computed once.
 
+    Parameters
+    ----------
+    every_step : numbers of runs → the same runs, saved at every step of their integrator.
+
     Attributes
     ----------
     refusals : run → why a channel of it has no values, though its motion is there.
     """
 
     def __init__(
-        self, outputs: RunOutputs, runs: Runs, states: FloatArray, rows: Mapping[str, np.ndarray]
+        self,
+        outputs: RunOutputs,
+        runs: Runs,
+        arrays: EnsembleArrays,
+        rows: Mapping[str, np.ndarray],
+        every_step: Callable[[np.ndarray], Runs],
     ) -> None:
-        self.outputs, self.runs, self.states, self.rows = outputs, runs, states, rows
+        self.outputs, self.runs, self.rows = outputs, runs, rows
+        self.states, self.steps, self.every_step = arrays.states, arrays.work[:, 0], every_step
         self.save = outputs.save
         self._channels: dict[str, FloatArray] = {}
+        self._stepped: dict[int, Run] = {}
         self.refusals: dict[int, str] = {}
 
     def of(self, request: OutputRequest) -> FloatArray:
@@ -391,7 +462,37 @@ class _EnsembleValues:
             return self._event(kind, dotted(node.args[0]) or "")
         name = "energy" if reduction.of == "energy" else dotted(node.args[0]) or ""
         further = [float(evaluated(part, {})) for part in node.args[1:]]
-        return reduction.function(self.channel(name), self.save, *further)
+        found = reduction.function(self.channel(name), self.save, *further)
+        if reduction.of != "series" or self.outputs.plan.resolution is not None:
+            return found
+        return self._finer(found, name, reduction, further)
+
+    def _finer(
+        self, found: FloatArray, name: str, reduction: OutputReduction, further: list[float]
+    ) -> FloatArray:
+        """The same, of motions that are too quick for the samples from their own steps."""
+        coarse = unresolved(reduction, self.channel(name), self.save, further)
+        if not self._is_state(name):  # forces have peaks that leave no trace between samples
+            coarse |= self.steps * SAMPLES_PER_STEP > len(self.save)
+        here = np.flatnonzero(coarse & np.isfinite(self.states[:, 0, 0]))
+        result, even = np.array(found), float(np.diff(self.save).max())
+        for i, run in self._with_steps(here):
+            try:
+                result[i] = finer_value(run, name, reduction, even, further)
+            except ZwangError:  # what the samples give stands
+                continue
+        return result
+
+    def _with_steps(self, here: np.ndarray) -> Iterator[tuple[int, Run]]:
+        """Runs saved at every step, which are simulated once more."""
+        missing = np.array([i for i in here.tolist() if i not in self._stepped], dtype=int)
+        if len(missing):
+            self._stepped |= dict(zip(missing.tolist(), self.every_step(missing), strict=True))
+        return ((i, self._stepped[i]) for i in here.tolist() if len(self._stepped[i]))
+
+    def _is_state(self, name: str) -> bool:
+        system = self.outputs.system
+        return name in system.coordinates or name in system.velocities
 
     def _event(self, kind: str, name: str) -> FloatArray:
         times = [[e.t for e in run.events if e.name == name] for run in self.runs]
@@ -406,9 +507,8 @@ class _EnsembleValues:
         return self._channels[name]
 
     def _computed(self, name: str) -> FloatArray:
-        system = self.outputs.system
-        names = (*system.coordinates, *system.velocities)
-        if name in names:
+        if self._is_state(name):
+            names = (*self.outputs.system.coordinates, *self.outputs.system.velocities)
             return self.states[:, :, names.index(name)]
         result = np.full((len(self.runs), len(self.save)), np.nan)
         for i, run in enumerate(self.runs):

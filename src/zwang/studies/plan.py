@@ -104,7 +104,7 @@ class StudyPlan:
     parameters : values for all runs.
     until : end [s], where the plan gives it.
     times : common times [s] or how many of them; None where only single values are kept.
-    resolution : number of times for reductions.
+    resolution : number of times for reductions; None for as many as a motion needs.
     outputs : what is kept; none for the values of all coordinates and velocities at the end.
     settings, analysis : arguments of `simulate`, or of another thing that is computed.
     shard : runs in one task, if the plan says.
@@ -119,7 +119,7 @@ class StudyPlan:
     parameters: Mapping[str, Any]
     until: float | None
     times: int | tuple[float, ...] | None
-    resolution: int
+    resolution: int | None
     outputs: tuple[OutputRequest, ...]
     settings: Mapping[str, Any]
     analysis: Mapping[str, Any]
@@ -230,7 +230,7 @@ def _read(root: Item, folder: Path) -> StudyPlan:
         _parameters(root),
         _number(root, "until", "s"),
         times,
-        _whole(root, "resolution", RESOLUTION, 2, MOST_TIMES),
+        _whole(root, "resolution", None, 2, MOST_TIMES),
         read_outputs(root, series=times is not None or compute == "kinematics"),
         settings,
         analysis,

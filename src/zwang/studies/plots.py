@@ -15,13 +15,13 @@ from zwang.view.plot_styles import figure_style, titled
 if TYPE_CHECKING:
     from zwang.studies.study import Study
 
-__all__ = ["KINDS", "plot_study"]
+__all__ = ["ENOUGH", "KINDS", "plot_study"]
 
 KINDS = ("map", "scatter", "envelope", "histogram", "parallel")
 #: Runs that a picture shows at most, evenly spread over all.
 MOST_POINTS, MOST_LINES = 20_000, 500
-#: Runs up to which each is a point that is seen by itself.
-FEW_POINTS = 300
+#: Runs up to which each is drawn as a large point, and from which on a histogram tells something.
+FEW, ENOUGH = 100, 12
 #: Width of a page of two columns and the gap between them, 178 mm, against a column, 86 mm.
 TWO_COLUMNS = 178.0 / 86.0
 #: Parts of all runs that an envelope shows.
@@ -106,7 +106,8 @@ def _numeric(study: Study, data: Any) -> list[str]:
 
 def _label(data: Any, name: str) -> str:
     attributes = data[name].attrs
-    return titled(attributes.get("title", name), attributes.get("units", ""))
+    label = titled(attributes.get("title", name), attributes.get("units", ""))
+    return label if attributes.get("determinate", 1) else f"{label}, indeterminate"
 
 
 def _figure(columns: int = 1, rows: int = 1, size: tuple[float, float] = (6.4, 4.4)) -> Any:
@@ -167,7 +168,8 @@ def _map(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
             drawn = ax.pcolormesh(X, Y, Z, shading="nearest", cmap="viridis", rasterized=True)
         else:
             some = _some(len(z), MOST_POINTS)
-            drawn = ax.scatter(x[some], y[some], c=z[some], s=8, cmap="viridis", rasterized=True)
+            size = 8 if len(some) > FEW else 60
+            drawn = ax.scatter(x[some], y[some], c=z[some], s=size, cmap="viridis", rasterized=True)
         if bad.any():
             ax.plot(x[bad], y[bad], "x", color="0.35", markersize=3, label="not finished")
             ax.legend(loc="upper right", fontsize="small")
@@ -185,12 +187,16 @@ def _scatter(study: Study, data: Any, names: list[str], against: list[str]) -> A
     for row, name in zip(axes, names, strict=True):
         values = _scalar(data, name)
         some = _some(len(values), MOST_POINTS)
-        size = 7 if len(values) <= FEW_POINTS else 2
         for ax, quantity in zip(row, against, strict=False):
-            ax.plot(data[quantity].values[some], values[some], ".", markersize=size, alpha=0.5)
+            ax.plot(data[quantity].values[some], values[some], ".", **_dots(len(some)))
             ax.set_xlabel(_label(data, quantity))
         row[0].set_ylabel(_label(data, name))
     return figure
+
+
+def _dots(count: int) -> dict[str, float]:
+    """Size and opacity of so many points: few are to be seen, many to be told apart."""
+    return {"markersize": 2.0, "alpha": 0.5} if count > FEW else {"markersize": 9.0, "alpha": 0.9}
 
 
 def _envelope(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
@@ -233,6 +239,7 @@ def _histogram(study: Study, data: Any, names: list[str], against: list[str]) ->
         ax.axvspan(low, high, color="C1", alpha=0.12, label=f"90 %: {low:.4g} to {high:.4g}")
         ax.set_xlabel(_label(data, name))
         ax.set_ylabel("runs")
+        ax.yaxis.get_major_locator().set_params(integer=True)
         ax.legend(fontsize="small")
     return figure
 

@@ -51,25 +51,27 @@ def last_valid(x: FloatArray) -> FloatArray:
     return ends
 
 
-def _extreme(x: FloatArray, sign: float) -> FloatArray:
+def _extreme(x: FloatArray, t: FloatArray, sign: float) -> FloatArray:
     """Largest value of sign·x, by the parabola through the sample and its neighbors."""
     y = np.where(np.isfinite(x), sign * x, -np.inf)
     k = np.argmax(y, axis=1)
     rows, nt = np.arange(len(x)), x.shape[1]
     top = y[rows, k]
-    inside = (k > 0) & (k < nt - 1)
-    left, right = y[rows, np.maximum(k - 1, 0)], y[rows, np.minimum(k + 1, nt - 1)]
+    before, after = np.maximum(k - 1, 0), np.minimum(k + 1, nt - 1)
     with np.errstate(all="ignore"):
-        curvature = left - 2.0 * top + right
-        more = -0.125 * (right - left) ** 2 / curvature
-    good = inside & np.isfinite(more) & (curvature < 0.0)
-    result = top + np.where(good, more, 0.0)
+        left, right = top - y[rows, before], top - y[rows, after]  # how much lower they are
+        h, g = t[k] - t[before], t[after] - t[k]
+        slope = (left / h * g - right / g * h) / (h + g)
+        curvature = (left / h + right / g) / (h + g)
+        more = 0.25 * slope**2 / curvature
+    good = (k > 0) & (k < nt - 1) & np.isfinite(more)
+    # No more than between even samples: one that is near and one that is far tell little.
+    result = top + np.where(good, np.minimum(more, 0.125 * np.maximum(left, right)), 0.0)
     return sign * np.where(np.isfinite(result), result, np.nan)
 
 
 def _peak(x: FloatArray, t: FloatArray) -> FloatArray:
-    del t
-    return np.fmax(_extreme(x, 1.0), -_extreme(x, -1.0))
+    return np.fmax(_extreme(x, t, 1.0), -_extreme(x, t, -1.0))
 
 
 def _integral(x: FloatArray, t: FloatArray) -> FloatArray:
@@ -159,12 +161,16 @@ REDUCTIONS: dict[str, OutputReduction] = {
         1, "start", lambda x, _: x[:, 0], description="value at the beginning"
     ),
     "peak": OutputReduction(1, "series", _peak, description="largest absolute value"),
-    "max": OutputReduction(1, "series", lambda x, _: _extreme(x, 1.0), description="largest value"),
-    "min": OutputReduction(1, "series", lambda x, _: _extreme(x, -1.0), description="least value"),
+    "max": OutputReduction(
+        1, "series", lambda x, t: _extreme(x, t, 1.0), description="largest value"
+    ),
+    "min": OutputReduction(
+        1, "series", lambda x, t: _extreme(x, t, -1.0), description="least value"
+    ),
     "range": OutputReduction(
         1,
         "series",
-        lambda x, _: _extreme(x, 1.0) - _extreme(x, -1.0),
+        lambda x, t: _extreme(x, t, 1.0) - _extreme(x, t, -1.0),
         description="largest minus least value",
     ),
     "mean": OutputReduction(1, "series", _mean, description="mean over time"),

@@ -19,7 +19,9 @@ import numpy as np
 
 from zwang.arguments.values import path_of
 from zwang.errors import InputError, StoreError
+from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.compute import STATUS
+from zwang.studies.plots import ENOUGH
 from zwang.studies.reasons import by_reason
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ def _page(study: Study) -> str:
         "runs": ", ".join(f"{n} {name}" for name, n in counts.items() if n),
         "varies": ", ".join(study.plan.names),
         "keeps": ", ".join(x.name for x in study.outputs.variables()),
+        **_doubts(study),
         "versions": ", ".join(f"{k} {v}" for k, v in data.attrs["versions"].items()),
         "dataset": str(study.path),
     }
@@ -74,6 +77,12 @@ def _page(study: Study) -> str:
         style=files("zwang.studies").joinpath("report.css").read_text(encoding="utf-8"),
         script=files("zwang.studies").joinpath("report.js").read_text(encoding="utf-8"),
     )
+
+
+def _doubts(study: Study) -> dict[str, str]:
+    """Outputs that motions do not determine."""
+    named = [x.name for x in study.outputs.variables() if not x.determinate]
+    return {"note": f"{', '.join(named)}: {ONE_OF_MANY}"} if named else {}
 
 
 def _reasons(study: Study) -> str:
@@ -101,6 +110,8 @@ def _pictures(study: Study, data: Any) -> str:
     result = []
     for x in study.outputs.variables()[:8]:
         kinds = ["envelope"] if data[x.name].ndim > 1 else [None, "histogram"]
+        if study.plan.count < ENOUGH:
+            kinds = [kind for kind in kinds if kind != "histogram"]
         for kind in dict.fromkeys(kinds):
             try:
                 figure = study.plot(x.name, kind=kind)

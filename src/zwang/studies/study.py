@@ -24,6 +24,7 @@ from zwang.errors import (
     ZwangError,
     shown,
 )
+from zwang.results.determined import ONE_OF_MANY
 from zwang.results.lock import WriteLock
 from zwang.simulation.ensemble import simulate_many
 from zwang.simulation.progress import EnsembleProgress, Report, reporting
@@ -403,6 +404,8 @@ class Study:
                     advice=f'Give it one: "result = {x.name}".',
                 )
             attributes = {**_named(x.description, x.unit), "coordinates": " ".join(coordinates)}
+            if not x.determinate:
+                attributes |= {"determinate": 0, "comment": ONE_OF_MANY}
             layouts.append(ArrayLayout(x.name, "<f8", {**runs, **x.dimensions}, attributes))
         meanings = {"flag_values": list(STATUS), "flag_meanings": " ".join(STATUS.values())}
         layouts.append(

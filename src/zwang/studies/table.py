@@ -58,6 +58,7 @@ def statistics_of(study: Study, names: Sequence[str] | str | None) -> dict[str, 
         values = values if values.ndim == 1 else values[:, -1]
         runs = np.flatnonzero(finished & np.isfinite(values))
         facts: dict[str, Any] = {"unit": data[name].attrs.get("units", ""), "runs": len(runs)}
+        facts["determinate"] = bool(data[name].attrs.get("determinate", 1))
         if len(runs):
             good = values[runs]
             low, high = int(np.argmin(good)), int(np.argmax(good))
@@ -87,4 +88,5 @@ def _chosen(study: Study, names: Sequence[str] | str | None) -> list[str]:
 
 def _with_unit(data: Any, name: str) -> str:
     unit = data[name].attrs.get("units", "")
-    return f"{name} [{unit}]" if unit else name
+    titled = f"{name} [{unit}]" if unit else name
+    return titled if data[name].attrs.get("determinate", 1) else f"{titled} (indeterminate)"

@@ -6,16 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zwang.errors import ZwangError
 from zwang.results.channel_catalog import PARTS
+from zwang.results.determined import PASSPORT_ROWS, determined
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
 __all__ = ["PASSPORT_ROWS", "Series", "determined", "reacting_joints", "series_of", "single"]
-
-#: Constraint rows beyond which determinacy of reactions, which takes dense decompositions, is not
-#: computed.
-PASSPORT_ROWS = 400
 
 
 @dataclass(frozen=True)
@@ -68,17 +64,6 @@ def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
     magnitude = np.linalg.norm(values, axis=1, keepdims=True)
     columns = np.concatenate([values, magnitude], axis=1)
     return Series(name, unit, columns, PARTS, known_value)
-
-
-def determined(run: Run, name: str) -> bool:
-    """Whether the motion determines a channel, as far as that is known."""
-    rows = sum(len(rows) for rows in run.system.groups.values())
-    if rows > PASSPORT_ROWS:
-        return True
-    try:
-        return run.channels.determinate(name)
-    except ZwangError:  # no channel, or no unique motion there: nothing is known
-        return True
 
 
 def single(run: Run, name: str, *, degrees: bool = False) -> Series:

@@ -16,21 +16,20 @@ from zwang.analysis.statics import Equilibrium
 from zwang.display import counted
 from zwang.multibody.connections import connections, connections_in_words
 from zwang.multibody.pose import SCALAR
-from zwang.results.resample import at_times
 from zwang.results.run import Run
+from zwang.terms import FloatArray
 from zwang.view import report_tables as tables
 from zwang.view.chart import ChartSheet
 from zwang.view.player import SCENE_SCRIPTS, Clip, player_figure
 from zwang.view.points import point_scene
 from zwang.view.report_charts import report_charts
+from zwang.view.report_times import CHART_POINTS, all_states, chart_states
 from zwang.view.scene import Scene, farthest_body, frame_count, frame_times, scene_of
 from zwang.view.small_motions import equilibrium_clips, mode_clips
 from zwang.view.static import page_text, write_page
 
 __all__ = ["report", "report_html"]
 
-#: Points of a chart: more than pixels across it are not seen.
-CHART_POINTS = 481
 #: Modes in a report, those of lowest frequency.
 MOST_MODES = 12
 
@@ -89,9 +88,10 @@ def report_html(
 ) -> str:
     """The report as text."""
     scene = _scene(run, frames, start, end, traces, forces=forces)
-    even = _even(run, scene, frames, start, end)
+    whole = all_states(run, _even_times(run, scene, frames, start, end), start, end)
+    drawn = chart_states(whole)
     sheet = ChartSheet()
-    charts = report_charts(sheet, run, even)
+    charts = report_charts(sheet, run, drawn)
     head = title or _default_title(run)
     player = "" if scene is None else player_figure([Clip(scene)], name="The motion")
     kind = "top" if player else "top alone"
@@ -102,11 +102,11 @@ def report_html(
 <div class="{kind}">{player}<div class="card">{tables.summary(run)}</div></div>
 {_notes(run, scene)}
 <h2>Over time</h2><div class="charts">{charts}</div>
-<p class="soft">{escape(_thinned(run, scene, even))}
+<p class="soft">{escape(_thinned(run, scene, whole, drawn))}
 <button type="button" class="tool csv-all">all as CSV</button></p>
-{tables.drivers(even)}
-{tables.reactions(run, even)}
-{tables.constraints(even)}
+{tables.drivers(whole)}
+{tables.reactions(run, whole)}
+{tables.constraints(whole)}
 {_at_rest(modes, equilibria)}
 <h2>Degrees of freedom and redundancy</h2>{tables.explanation(run)}
 <h2>Energy balance</h2>{tables.energy_balance(run)}
@@ -153,14 +153,14 @@ def _scene(
     )
 
 
-def _even(
+def _even_times(
     run: Run, scene: Scene | None, frames: int | None, start: float | None, end: float | None
-) -> Run:
-    """The run at even times for charts and tables: those of the frames, unless they are many."""
+) -> FloatArray:
+    """Those of the pictures, unless they are many."""
     if scene is not None and len(scene.times) <= CHART_POINTS:
-        return scene.run
+        return scene.run.t
     count = CHART_POINTS if frames is None else min(frames, CHART_POINTS)
-    return at_times(run, frame_times(run, count, start, end))
+    return frame_times(run, count, start, end)
 
 
 def _default_title(run: Run) -> str:
@@ -182,10 +182,12 @@ def _notes(run: Run, scene: Scene | None) -> str:
     return f"<h2>Notes</h2><ul>{items}</ul>"
 
 
-def _thinned(run: Run, scene: Scene | None, even: Run) -> str:
+def _thinned(run: Run, scene: Scene | None, whole: Run, drawn: Run) -> str:
     """How many of the states the page shows."""
     frames = "" if scene is None else f"the motion in {len(scene.times)} pictures, "
+    kept = ", those around extreme forces among them" if len(drawn) < len(whole) else ""
     return (
-        f"Of {len(run)} saved states the page shows {frames}charts at {len(even.t)} even times, "
-        "interpolated with the accuracy of the run; tables of forces are taken at the same times."
+        f"Of {len(run)} saved states the page shows {frames}charts at {len(drawn.t)} times{kept}, "
+        f"where needed interpolated with the accuracy of the run; tables of forces look at "
+        f"{len(whole)} states."
     )

@@ -27,7 +27,7 @@ def report_charts(sheet: ChartSheet, run: Run, even: Run) -> str:
     Parameters
     ----------
     run : as simulated.
-    even : the same at even times.
+    even : the same at the times to be drawn.
     """
     t, drawn = even.t, _outputs(sheet, even)
     if run.mechanism is None:
@@ -55,7 +55,9 @@ def _outputs(sheet: ChartSheet, even: Run) -> list[str]:
             series = {name: even[name]}
         except ZwangError:  # one that has no value here
             continue
-        drawn.append(sheet.add(name, even.t, series, unit=even.channels[name].unit))
+        doubtful = [] if determined(even, name) else [name]
+        unit = even.channels[name].unit
+        drawn.append(sheet.add(name, even.t, series, unit=unit, doubtful=doubtful))
     return drawn
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zwang.diagnosis.passport import Status
-from zwang.display import counted
+from zwang.display import counted, plain_number
 from zwang.errors import ZwangError
 from zwang.multibody.pose import SCALAR
 from zwang.results.channel_summary import mean_over_time, rms_over_time
@@ -65,7 +65,9 @@ def summary(run: Run) -> str:
     ]
     if run.potential_energy is not None:
         energy, unit = run.energy, "" if run.mechanism is None else " J"
-        facts.append(("energy, largest change", f"{np.abs(energy - energy[0]).max():.3g}{unit}"))
+        facts.append(
+            ("energy, largest change", plain_number(np.abs(energy - energy[0]).max()) + unit)
+        )
     return table([], [[escape(k), escape(v)] for k, v in facts], kind="full")
 
 
@@ -109,9 +111,9 @@ def reactions(run: Run, even: Run) -> str:
                     escape(name),
                     escape(joint_kind(parts, joint)),
                     escape(" – ".join(bodies)),
-                    f"{sizes[0].max():.4g}",
+                    plain_number(sizes[0].max()),
                     f"{when:.3g}",
-                    f"{sizes[1].max():.4g}",
+                    plain_number(sizes[1].max()),
                     _tag(known[name]) + _known_components(even, name, known[name]),
                 ]
             )
@@ -139,10 +141,10 @@ def drivers(even: Run) -> str:
                     escape(of.name) if k % 3 == 0 else "",
                     escape(of.along) if k % 3 == 0 else "",
                     f"{of.quantity} [{of.unit}]",
-                    f"{y[peak] + 0.0:.4g}",
+                    plain_number(y[peak]),
                     f"{even.t[peak]:.3g}",
-                    f"{rms_over_time(even.t, y):.4g}",
-                    f"{mean_over_time(even.t, y) + 0.0:.4g}",
+                    plain_number(rms_over_time(even.t, y)),
+                    plain_number(mean_over_time(even.t, y)),
                 ]
             )
     except ZwangError as error:
@@ -168,8 +170,8 @@ def constraints(even: Run) -> str:
                 [
                     escape(name),
                     f"{multipliers.shape[1]}",
-                    f"{np.abs(multipliers).max(initial=0.0):.4g}",
-                    f"{np.abs(force[peak]).max(initial=0.0):.4g}",
+                    plain_number(np.abs(multipliers).max(initial=0.0)),
+                    plain_number(np.abs(force[peak]).max(initial=0.0)),
                     escape(even.system.velocities[most]),
                     f"{even.t[peak]:.3g}",
                 ]
@@ -184,12 +186,15 @@ def constraints(even: Run) -> str:
 def energy_balance(run: Run) -> str:
     """Where the energy came from and went to."""
     T, V = run.kinetic_energy, run.potential_energy
-    rows = [["kinetic energy, start", f"{T[0]:.6g}"], ["kinetic energy, end", f"{T[-1]:.6g}"]]
+    rows = [
+        ["kinetic energy, start", plain_number(T[0], 6)],
+        ["kinetic energy, end", plain_number(T[-1], 6)],
+    ]
     if V is not None:
         rows += [
-            ["potential energy, start", f"{V[0]:.6g}"],
-            ["potential energy, end", f"{V[-1]:.6g}"],
-            ["sum, end minus start", f"{run.energy[-1] - run.energy[0]:.3g}"],
+            ["potential energy, start", plain_number(V[0], 6)],
+            ["potential energy, end", plain_number(V[-1], 6)],
+            ["sum, end minus start", plain_number(run.energy[-1] - run.energy[0], 6)],
         ]
     extra, sentence = _works(run)
     unit = "" if run.mechanism is None else "J"
@@ -229,7 +234,7 @@ def _works(run: Run) -> tuple[list[list[str]], str]:
     for key, label in names.items():
         values = works[key]
         if key in ("applied", "constraint") or np.any(values):
-            rows.append([inside + label, f"{values[-1] + 0.0:.6g}"])
+            rows.append([inside + label, plain_number(values[-1], 6)])
     rows.append(["largest imbalance", f"{np.abs(work.balance).max():.1e}"])
     return rows, ""
 

@@ -1,0 +1,33 @@
+"""Whether the motion determines a channel, and how tables tell that it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zwang.errors import ZwangError
+
+if TYPE_CHECKING:
+    from zwang.results.run import Run
+
+__all__ = ["ONE_OF_MANY", "PASSPORT_ROWS", "STAR", "determined"]
+
+#: Constraint rows beyond which determinacy of reactions, which takes dense decompositions, is not
+#: computed.
+PASSPORT_ROWS = 400
+#: After a name in a table, and what is said of it below.
+STAR = "*"
+ONE_OF_MANY = (
+    "Indeterminate: constraints are redundant, and the motion leaves open how joints share their "
+    "load. The numbers are those of least norm, one choice among many."
+)
+
+
+def determined(run: Run, name: str) -> bool:
+    """Whether the motion determines a channel, as far as that is known."""
+    rows = sum(len(rows) for rows in run.system.groups.values())
+    if rows > PASSPORT_ROWS:
+        return True
+    try:
+        return run.channels.determinate(name)
+    except ZwangError:  # no channel, or no unique motion there: nothing is known
+        return True
