@@ -26,6 +26,7 @@ __all__ = [
     "UNREMARKABLE",
     "as_number",
     "choices_of",
+    "is_interval",
     "listed_states",
     "require_end",
     "require_flag",
@@ -49,6 +50,8 @@ UNREMARKABLE = 1e-9
 
 #: Times that may be saved; more would not fit into memory.
 MOST_TIMES = 10**9
+#: The end counts as a multiple of an interval that differs from one by this share of it.
+AT_END = 1e-9
 
 #: Choices that are numbers, and such as are names.
 _NUMBERS = ("tolerance", "baumgarte", "step", "largest_step", "spectral_radius")
@@ -182,8 +185,16 @@ def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
         raise UnknownNameError(what, name, [choice.value for choice in known]) from None
 
 
+def is_interval(save: Any) -> bool:
+    """Whether states are to be saved so many seconds apart."""
+    return save is not None and not isinstance(save, str) and np.ndim(save) == 0
+
+
 def save_times(save: Any, start: float, until: float) -> FloatArray | None:
-    """Times to save at: None for every step, a number of seconds between, or the times."""
+    """Times to save at: None for every step, a number of seconds between, or the times.
+
+    The end is the last of times that are so many seconds apart, whether it is a multiple or not.
+    """
     if save is None or (isinstance(save, str) and save in EVERY_STEP):
         return None
     if isinstance(save, str):
@@ -205,7 +216,10 @@ def save_times(save: Any, start: float, until: float) -> FloatArray | None:
             raise InputError(
                 "save", must="ask for fewer than 1e9 times", but=f"asks for {count:.1e}"
             )
-        times = start + float(times) * np.arange(count + 1)
+        apart = float(times)
+        times = start + apart * np.arange(count + 1)
+        if until - times[-1] > AT_END * apart:
+            times = np.append(times, until)
     if times.ndim != 1 or not _increase(times):
         raise InputError("save", must="be increasing times")
     if times.size and (times.item(0) < start or times.item(-1) > until + 1e-12 * abs(until)):
