@@ -202,7 +202,7 @@ class RunOutputs:
             name = dotted(call.args[0])
             assert name is not None
             if reduction.of == "event":
-                events = {} if self.subject.model is None else self.subject.model.events
+                events = self.subject.events
                 if name not in events:
                     raise UnknownNameError("event", name, events)
                 continue
@@ -315,7 +315,6 @@ class RunOutputs:
         result: TaskResult,
     ) -> None:
         """Run the rows with the same settings, and put what is kept in its place."""
-        model = self.subject.model
         # All rows are taken as they are: copies would cost what a short run costs.
         own = slice(None) if len(here) == len(result.status) else here
         try:
@@ -327,7 +326,7 @@ class RunOutputs:
                 start=self.begin,
                 save=self.save,
                 parameters={name: x[own] for name, x in parameters.items()},
-                events=None if model is None else model.events,
+                events=self.subject.events or None,
                 threads=1,
                 progress=False,
                 **settings,
