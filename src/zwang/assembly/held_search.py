@@ -3,7 +3,7 @@
 First whatever is beyond the joint of a requested coordinate moves as a whole; that is all where
 joints form no loop. What loops ask for besides is a search for the nearest configuration, in which
 joints outside the loops keep their coordinates. Joints that moved although nothing made them, since
-a loop has more freedoms than values were given, are noted.
+a loop has more degrees of freedom than values were given, are noted.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from math import isfinite
@@ -26,7 +27,6 @@ __all__ = [
     "UNREMARKABLE",
     "as_number",
     "choices_of",
-    "is_interval",
     "listed_states",
     "require_end",
     "require_flag",
@@ -100,9 +100,13 @@ def choices_of(
     drift: str = "projection",
     on_singular: str = "continue",
     coordinates: str = "auto",
+    watches: bool = False,
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
-    """Settings, times to save at and scales from what a user gave, checked."""
+    """Settings, times to save at and scales from what a user gave, checked.
+
+    Where events are watched and states are saved at an interval, one that stops is saved as well.
+    """
     end = as_number("until", until)
     for name in _NUMBERS:
         if name in choices:
@@ -118,6 +122,8 @@ def choices_of(
     if settings.integrator == "auto" and system.equations.jumps:
         settings = settings.by_states  # long steps between few nodes may not see a jump
     require_end(settings, start, until)
+    if watches and _is_interval(save):
+        settings = replace(settings, stop_saved=True)
     return settings, save_times(save, start, settings.until), _scales(system, scales)
 
 
@@ -185,7 +191,7 @@ def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
         raise UnknownNameError(what, name, [choice.value for choice in known]) from None
 
 
-def is_interval(save: Any) -> bool:
+def _is_interval(save: Any) -> bool:
     """Whether states are to be saved so many seconds apart."""
     return save is not None and not isinstance(save, str) and np.ndim(save) == 0
 

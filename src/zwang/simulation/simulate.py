@@ -7,7 +7,6 @@ others are begun anew (`zwang.simulation.simulation`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.notes import program_notes
 from zwang.simulation.options import (
     choices_of,
-    is_interval,
     require_flag,
     require_pause,
     require_single,
@@ -102,9 +100,7 @@ def simulate(
         settings, times, sizes = prepared.choices(until, start, save)
     else:
         choices = {"until": until, "start": start, "save": save, "scales": scales, **how}
-        settings, times, sizes = choices_of(system, **choices)
-    if events and is_interval(save):
-        settings = replace(settings, stop_saved=True)
+        settings, times, sizes = choices_of(system, **choices, watches=bool(events))
     notes = tuple(getattr(q, "notes", ())) if v is None else ()
     q, v, _, p = system.arguments(q, v, start, parameters)
     require_single(q, v)
