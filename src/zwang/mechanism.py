@@ -126,7 +126,8 @@ class MechanismMotions(Motions):
         Parameters
         ----------
         hold : joint coordinate (``pin.angle``), coordinate of a body (``crank.x``) or a body
-            (``{"crank": True}``, as placed) → value, met exactly.
+            (``{"crank": True}``, as placed) → value, met exactly. Joints that are not named stay
+            as placed, where they are not part of a loop that has to follow.
         prefer : the same, approached first and then let go; chooses between ways of assembling.
         velocity : ``{"hold": {…}, "prefer": {…}}`` of joint rates (``pin.angle_rate``) and of
             velocities (``crank.omega2``); or ``"exact"``, which refuses velocities of bodies that

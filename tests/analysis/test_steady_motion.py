@@ -362,3 +362,35 @@ def test_rates_that_do_not_belong_together_are_refused_with_what_is_left():
     coin = zw.library.rolling_coin(lean=0.0, spin=0.0, turn=0.0)
     with pytest.raises(zw.ZwangError, match="steady motion"):
         coin.steady_motion({"disk.spin": 3.0, "disk.vz": 1.0})
+
+
+def governor(angle, length=0.4):
+    """Two balls on arms that are placed at an angle to the shaft."""
+    m = zw.Mechanism(gravity=(0, 0, -GRAVITY))
+    shaft = m.body("shaft", inertia=zw.inertia.cylinder(1.0, 0.05, 0.3, axis="z"))
+    m.revolute("axle", m.ground, shaft, at=(0, 0, 0), axis="z")
+    for name, side in (("left", -1), ("right", 1)):
+        place = (side * length * np.sin(angle), 0, -length * np.cos(angle))
+        ball = m.body(name, inertia=zw.inertia.point(0.8), position=place)
+        m.revolute(f"hinge_{name}", shaft, ball, at=(0, 0, 0), axis="y")
+    return m
+
+
+@pytest.mark.parametrize("placed", [0.8, 0.95, 1.0, 1.3])
+def test_a_governor_swings_out_from_starts_around_the_stable_branch(placed):
+    """cos θ = g / (ω² L): found from wherever it is nearer than the hanging state."""
+    motion = governor(placed).steady_motion({"axle.angle": 7.0})
+    wanted = np.arccos(GRAVITY / (7.0**2 * 0.4))
+    assert abs(abs(motion["hinge_right.angle"]) - abs(wanted - placed)) < 1e-9
+    assert motion.stability == "marginal"
+    assert motion.notes == ()
+
+
+def test_a_steady_motion_far_from_its_start_is_noted():
+    """Too slow to swing out, a governor hangs down; nothing else is left for it to do."""
+    motion = governor(1.2).steady_motion({"axle.angle": 3.0})
+    assert abs(abs(motion["hinge_right.angle"]) - 1.2) < 1e-9
+    (note,) = motion.notes
+    assert "right by 0.45 m" in note
+    assert "turned by 69°" in note
+    assert note in str(motion)

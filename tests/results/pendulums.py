@@ -45,6 +45,10 @@ CASES = {
     "times": ({"until": 60.0, "save": 0.001}, {}),
     "events": ({"until": 20.0}, EVENTS),
     "events and times": ({"until": 20.0, "save": 0.01}, EVENTS),
+    "stopped": (
+        {"until": 60.0, "save": 0.007},
+        {"end": zw.event(lambda t: t - 40.0001, "stop")},
+    ),
     "implicit": ({"until": 4.0, "save": 0.01, "integrator": "radau5"}, EVENTS),
 }
 

@@ -73,6 +73,20 @@ def test_units_of_one_kind_are_mixed_and_told_by_the_dataset(tmp_path):
     assert data["start.pin.angle"].attrs["units"] == "rad"
 
 
+def test_numbers_of_force_elements_have_their_units(tmp_path):
+    m = zw.Mechanism(plane="xz")
+    arm = m.body("arm", mass=1.0, inertia=0.1, position=(0.5, 0.0))
+    m.revolute("pin", m.ground, arm, at=(0, 0))
+    m.spring_damper("coil", m.ground, arm, at=((1.0, 1.0), (1.0, 0.0)), stiffness=5.0)
+    m.torsion_spring("twist", m.ground, arm, stiffness=1.0)
+    plan = {"list": {"coil.stiffness": ["1 N/mm", 5.0], "twist.damping": [0.1, 0.2]}}
+    study = zw.study(m, {**plan, "until": 0.1}, output=tmp_path / "a.zarr")
+    data = study.run(progress=False).dataset
+    assert data["coil.stiffness"].values.tolist() == [1000.0, 5.0]
+    assert data["coil.stiffness"].attrs["units"] == "N/m"
+    assert data["twist.damping"].attrs["units"] == "N*m*s/rad"
+
+
 def test_a_sobol_sequence_begins_anywhere_with_the_points_that_are_there():
     for dimension, seed, block in ((1, 0, 0), (3, 5, 1), (3, 5, 7), (2, 1, 1023)):
         engine = qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(seed))

@@ -375,3 +375,30 @@ def test_parabolas_go_through_uneven_samples():
     t = np.array([0.0, 0.1, 0.5, 0.6, 1.0])
     x = 1.0 - (t - 0.42) ** 2
     assert np.isclose(REDUCTIONS["max"].function(x[None], t)[0], 1.0, rtol=1e-12)
+
+
+def test_events_of_the_call_stop_runs_of_a_mechanism(tmp_path):
+    """A ball that falls from several heights stops at the floor, after √(2h/g)."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    ball = m.body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.prismatic("rail", m.ground, ball, at=(0, 0, 0), axis="z")
+    floor = {"floor": zw.event("rail.displacement", "stop", at=0.0, direction=-1)}
+    heights = [0.5, 1.0, 30.0]
+    plan = {
+        "list": {"start.rail.displacement": heights},
+        "until": 1.0,
+        "outputs": ["landed = event_time(floor)"],
+    }
+    path = tmp_path / "a.zarr"
+    study = zw.study(m, plan, output=path, events=floor).run(progress=False)
+    expected = [*np.sqrt(2.0 * np.array(heights[:2]) / 9.81), np.nan]
+    np.testing.assert_allclose(study.dataset["landed"].values, expected, atol=1e-8)
+    assert study.run_of(1).events[0].name == "floor"
+    again = zw.open_study(path, m, events=floor)
+    assert again.counts()["finished"] == 3
+    with pytest.raises(zw.ZwangError):
+        zw.open_study(path, m)  # another study, without events
+    with pytest.raises(zw.ZwangError, match=r"events=\{"):
+        zw.study(m, {**plan, "events": {"floor": "stop"}})
+    with pytest.raises(zw.InputError, match="has its own"):
+        zw.study(example_path("pendulum"), {"list": {"rod.mass": [1.0]}}, events=floor)

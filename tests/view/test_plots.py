@@ -52,6 +52,53 @@ def test_what_the_motion_does_not_determine_is_dashed_and_said():
     assert axis.lines[0].get_linestyle() == "--"
 
 
+def test_components_are_dashed_one_by_one_and_that_is_said_once():
+    """Of a plank on two balls only the forces along the line between them are indeterminate."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    plank = m.body("plank", inertia=zw.inertia.box(2.0, (1.0, 0.2, 0.02)))
+    for name, x in (("left", -0.5), ("right", 0.5)):
+        m.spherical(name, m.ground, plank, at=(x, 0, 0))
+    m.torsion_spring("spring", m.ground, plank, axis="x", stiffness=1.0)
+    run = m.simulate(until=0.1)
+    figure = run.plot("left.force", "right.force")
+    known = [run.channels.determinate(f"left.force.{x}") for x in "xyz"]
+    assert known == [False, True, True]
+    for axis in figure.axes:
+        assert [line.get_linestyle() for line in axis.lines] == ["--", "-", "-", "--"]
+    said = [bool(axis.get_title(loc="right")) for axis in figure.axes]
+    assert said == [True, False]
+
+
+@pytest.mark.parametrize("names", [("pin.angle_rate",), ("pin.angle_rate", "rod.center.z")])
+def test_phase_plots_for_a_paper_are_a_column_wide(run, names):
+    figure = run.plot(*names, against="pin.angle", style="paper")
+    assert figure.get_figwidth() == pytest.approx(86.0 / 25.4)
+    assert len({axis.get_position().x0 for axis in figure.axes}) == 1
+
+
+@pytest.mark.parametrize("style", ["screen", "paper"])
+@pytest.mark.parametrize("title", ["", "generalized force of the constraint on the rod"])
+def test_labels_are_not_cut_off(run, style, title):
+    titles = {"pin.moment.z": title} if title else {}
+    figure = run.plot("pin.moment.z", "pin.angle", style=style, titles=titles)
+    figure.draw_without_rendering()
+    for axis in figure.axes:
+        box = axis.yaxis.label.get_window_extent()
+        assert box.y0 >= 0.0
+        assert box.y1 <= figure.bbox.height
+
+
+def test_a_still_with_traces_fills_the_figure_and_shows_the_whole_path(run):
+    figure = run.draw(run.t[0], traces=["rod"])
+    (axis,) = figure.axes
+    assert axis.get_position().width == 1.0
+    path = max((np.column_stack(line.get_data()) for line in axis.lines), key=len)
+    assert np.ptp(path, axis=0).max() > 0.5  # of ±1, at the first of all times
+    faces = [c for c in axis.collections if "Poly" in type(c).__name__]
+    corners = np.concatenate([p.vertices for c in faces for p in c.get_paths()])
+    assert np.ptp(np.concatenate([corners, path]), axis=0).max() > 1.9
+
+
 def test_a_phase_plot_has_one_channel_across_and_one_up(run):
     figure = run.plot("pin.angle_rate", against="pin.angle")
     (axis,) = figure.axes

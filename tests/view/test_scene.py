@@ -212,3 +212,17 @@ def test_an_open_mesh_is_painted_from_both_sides(tmp_path):
         colors = {face.color for face in painted(scene, camera_of(scene, azimuth, 0.2), 0)}
         blue = [c for c in colors if c[2] > 1.5 * c[0]]
         assert len(blue) == 1  # one side of it, whichever it is
+
+
+def test_the_force_of_an_actuator_whose_law_reads_another_joint_is_drawn():
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    cart = m.body("cart", mass=2.0, inertia=0.1)
+    pole = m.body("pole", mass=1.0, inertia=0.1, position=(0, 0.4))
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.revolute("pin", cart, pole, at=(0, 0))
+    m.actuator("motor", "rail.displacement", lambda c: 5.0 + 0.0 * c["pin.angle"])
+    drawn = scene_of(m.simulate(until=0.1), frames=3, forces=True)
+    (arrow,) = [a for a in drawn.arrows if a.name == "motor"]
+    assert arrow.role == "applied"
+    assert np.allclose(arrow.force, [5.0, 0.0, 0.0])
+    assert np.allclose(arrow.point, drawn.tracks[1].points(np.zeros(3)))

@@ -12,7 +12,7 @@ are constant in the frame that moves along the symmetry (`zwang.analysis.flow`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,9 @@ from zwang.analysis.linearization import Linearization, Steady, linearized
 from zwang.analysis.stationary_state import StationaryState
 from zwang.analysis.symmetries import Candidates, candidates_of, symmetries
 from zwang.arguments.keywords import known_keywords_of_methods
+from zwang.assembly.large_moves import large_moves
 from zwang.caching import computed_once
+from zwang.diagnosis.wording import first_of
 from zwang.errors import InputError, NoEquilibriumError, UnknownNameError, shown
 from zwang.linalg.rank import nullspace
 from zwang.terms import FloatArray
@@ -39,6 +41,8 @@ STEPS, FOUND = 200, 1e-11
 WHOLE = 1e14
 #: Forces that grew by this factor since the search began are its new unit.
 LARGER = 10.0
+#: Coordinates have moved far that changed by this, relative to the largest if that exceeds 1.
+FAR = 0.5
 #: Where no further step is taken.
 ROUNDING = 1e-15
 
@@ -56,6 +60,7 @@ class SteadyMotion(StationaryState):
         whole, ``coin.turn2`` of a body about its own axis, or ``shift phi`` of a coordinate.
     acceleration : v̇, shape (nv,).
     residual : force that is left, relative to all forces.
+    notes : what else there is to know, as sentences.
     """
 
     v: FloatArray
@@ -64,6 +69,7 @@ class SteadyMotion(StationaryState):
     residual: float
     _frame: MovingFrame = field(repr=False)
     _orbit: FloatArray = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     def linearize(
         self,
@@ -95,7 +101,7 @@ class SteadyMotion(StationaryState):
         lines = [f"Steady motion, {self.stability}: {', '.join(moving) or 'at rest'}."]
         pairs = [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
         lines.append(", ".join(pairs[:12]) + (" …" if len(pairs) > 12 else ""))
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
 
 def steady_motion(
@@ -127,7 +133,22 @@ def steady_motion(
     names = held_channels(equations, hold)
     held = Held(equations, q, names) if names else None
     problem = _Problem(equations, candidates, Z, _conditions(equations, candidates, Z, rates), held)
-    return problem.solved(q, problem.first_rates(q, v))
+    motion = problem.solved(q, problem.first_rates(q, v))
+    return replace(motion, notes=_far_from(equations, q, motion.q))
+
+
+def _far_from(equations: EquationsOf, start: FloatArray, q: FloatArray) -> tuple[str, ...]:
+    """That a motion is far from the start of its search, in words."""
+    if equations.parts is not None:
+        moved = [str(move) for move in large_moves(equations.parts, q, start)]
+    else:
+        names = equations.system.coordinates
+        changes = sorted(zip(q - start, names, strict=True), key=lambda c: -abs(c[0]))
+        limit = FAR * max(1.0, float(np.abs(start).max(initial=0.0)))
+        moved = [f"{name} by {change:.2g}" for change, name in changes if abs(change) > limit]
+    if not moved:
+        return ()
+    return (f"The search moved {first_of(moved)} from its start; another motion may be nearer.",)
 
 
 class _Condition:
@@ -227,7 +248,10 @@ class _Problem:
     held: Held | None
 
     def first_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Rates that are given, the others nearest to those of the start.
+        """Rates that are given, as far as q allows, the others nearest to those of the start.
+
+        Channels are linear in the rates. At rest the forces of inertia would have no slope, and the
+        first step would lead to an equilibrium without them.
 
         Nearest in the rates, not in the velocities they make: an upright top that is to spin may
         not turn backwards with its frame and rest. What bodies and the whole can do alike, as
@@ -242,9 +266,16 @@ class _Problem:
             return back @ np.linalg.lstsq(rows @ back, values, rcond=1e-10)[0]
 
         of_start = cheapest(W @ self.Z, v)
-        given = [(c.row @ self.Z, c.value) for c in self.conditions if c.row is not None]
-        rows = np.array([row for row, _ in given])
-        return of_start + cheapest(rows, np.array([x for _, x in given]) - rows @ of_start)
+        w = W @ self.Z @ of_start
+        rows, left = [], []
+        for one in self.conditions:
+            gap, _, row = self._given(
+                one, q, w, self.Z @ of_start, np.zeros((len(v),) * 2), W @ self.Z
+            )
+            assert row is not None
+            rows.append(row[0])
+            left.append(-gap[0])
+        return of_start + cheapest(np.array(rows), np.array(left))
 
     def solved(self, q: FloatArray, rho: FloatArray) -> SteadyMotion:
         """Newton's method, halved where what is left does not fall."""

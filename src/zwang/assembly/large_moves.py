@@ -1,4 +1,4 @@
-"""Bodies that an assembly has moved far from where they were placed."""
+"""Bodies that an assembly, or another search, has moved far from where they were placed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAR, TURNED = 0.25, 0.5
 
 @dataclass(frozen=True)
 class BodyMove:
-    """How far an assembly has moved a body: distance of its center [m] and angle [rad]."""
+    """How far a search has moved a body: distance of its center [m] and angle [rad]."""
 
     body: str
     distance: float
@@ -32,12 +32,15 @@ class BodyMove:
         return f"{self.body} by {self.distance:.2g} m{turned}"
 
 
-def large_moves(parts: Parts, q: FloatArray) -> tuple[BodyMove, ...]:
-    """Bodies that are far from where they were placed, for the size of the mechanism, or turned.
+def large_moves(
+    parts: Parts, q: FloatArray, start: FloatArray | None = None
+) -> tuple[BodyMove, ...]:
+    """Bodies that are far from where they were, for the size of the mechanism, or turned.
 
     Parameters
     ----------
-    q : coordinates after assembly.
+    q : coordinates after assembly, or after a search.
+    start : those before; where bodies were placed if not given.
 
     Returns
     -------
@@ -45,7 +48,8 @@ def large_moves(parts: Parts, q: FloatArray) -> tuple[BodyMove, ...]:
     """
     bodies = [body for body in parts.bodies if body.kind is not SCALAR]
     far = FAR * float(np.linalg.norm(extent(parts, parts.start[0])))
-    moves = [_move(parts, body, q) for body in bodies]
+    start = parts.start[0] if start is None else start
+    moves = [_move(parts, body, start, q) for body in bodies]
     found = [move for move in moves if move.distance > far or move.angle > TURNED]
     return tuple(sorted(found, key=lambda move: (move.distance, move.angle), reverse=True))
 
@@ -58,8 +62,8 @@ def _own(parts: Parts, body: Body, q: FloatArray) -> tuple[FloatArray, FloatArra
     return own[:count], own[count:]
 
 
-def _move(parts: Parts, body: Body, q: FloatArray) -> BodyMove:
-    (was, before), (now, after) = _own(parts, body, parts.start[0]), _own(parts, body, q)
+def _move(parts: Parts, body: Body, start: FloatArray, q: FloatArray) -> BodyMove:
+    (was, before), (now, after) = _own(parts, body, start), _own(parts, body, q)
     cosine = float(before @ after)
     if body.kind.plane is None:  # Euler parameters, of which ±e are one orientation
         angle = 2.0 * np.arccos(min(abs(cosine), 1.0))

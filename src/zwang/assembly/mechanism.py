@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.arguments.values import number
+from zwang.assembly.held_search import HeldSearch
+from zwang.assembly.joint_moves import off_by
 from zwang.assembly.newton import (
     MASSLESS,
     NewtonConditions,
     impulse_root,
-    place,
     set_velocities,
     stacked,
 )
 from zwang.assembly.result import Assembly
 from zwang.diagnosis.conflicts import conflicting_rows
-from zwang.diagnosis.wording import listing, shortened
+from zwang.diagnosis.wording import first_of, listing, shortened
 from zwang.errors import AssemblyError, InputError, UnknownNameError, shown
 from zwang.multibody.graph import is_loop
-from zwang.multibody.joint_coordinates import RATE, JointChannel, value_and_rate
+from zwang.multibody.joint_coordinates import RATE, JointChannel
 from zwang.multibody.pose import SCALAR
 from zwang.terms import FloatArray
 
@@ -34,8 +35,6 @@ __all__ = ["EXACT", "AssemblyTable", "assembled", "moved_by_name"]
 
 #: That velocities are taken as they are given, or refused.
 EXACT = "exact"
-#: Bodies and joints that are named where velocities are changed.
-NAMED = 3
 #: Rates that constraints and held rates leave, relative to the largest velocity, if these agree.
 CLASH = 1e-9
 #: Rows shorter than this are not scaled: they do not depend on the coordinates.
@@ -64,9 +63,10 @@ def assembled(
         raise InputError("velocity", found=shown(velocity), expected=expected)
     equations, t = table.equations, table.t
     held = table.requests("hold", hold)
+    as_placed = HeldSearch(table, q, [*prefer, *held])
     if prefer:
-        q = place(table.conditions({**table.requests("prefer", prefer), **held}), q).q
-    found = place(table.conditions(held), q)
+        q = as_placed.nearest(q, {**table.requests("prefer", prefer), **held}).q
+    found = as_placed.nearest(q, held)
     if not found.met:
         names = [
             *table.names("position"),
@@ -80,6 +80,7 @@ def assembled(
     else:
         new = table.velocities(velocity, found.q, v)
         notes = table.about_velocities(found.q, v, new)
+    notes = (*as_placed.notes(found), *notes)
     moved = found.q - table.parts.start[0]
     named = moved_by_name(equations, moved, new - v)
     return Assembly(found.q, new, t, named, float(np.linalg.norm(moved)), found.iterations, notes)
@@ -243,10 +244,7 @@ class AssemblyTable:
     def _held_joint(self, channel: JointChannel, value: float) -> Held:
         def of_joint(q: FloatArray) -> tuple[Any, FloatArray]:
             state, slope = self.state_and_slope(channel, q)
-            off = value_and_rate(state)[0] - value
-            if len(state) == 3:  # an angle: the shorter way round
-                off = (off + np.pi) % (2.0 * np.pi) - np.pi
-            return off, slope
+            return off_by(state, value), slope
 
         return of_joint
 
@@ -378,8 +376,8 @@ class AssemblyTable:
             return ()
         bodies = [text for _, text in sorted(changes, key=lambda change: -change[0])]
         most = max(residuals.values())
-        cause = f"the given velocities violate {_first(list(residuals))} (by {most:.3g}): "
-        return (f"{cause}an impulse of the joints changed {_first(bodies)}",)
+        cause = f"the given velocities violate {first_of(list(residuals))} (by {most:.3g}): "
+        return (f"{cause}an impulse of the joints changed {first_of(bodies)}",)
 
     def _rates(
         self, q: FloatArray, held: Mapping[str, float]
@@ -469,9 +467,3 @@ class AssemblyTable:
             f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}",
             advice=f"{advice}; .nearest of this error is the nearest state.",
         )
-
-
-def _first(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
-    more = len(names) - NAMED
-    return listing(names[:NAMED]) if more <= 0 else f"{listing(names[:NAMED])}, … and {more} more"

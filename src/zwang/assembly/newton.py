@@ -26,6 +26,7 @@ __all__ = [
     "NewtonConditions",
     "NewtonResult",
     "impulse_root",
+    "is_met",
     "place",
     "set_velocities",
     "stacked",
@@ -115,6 +116,12 @@ def _search(c: NewtonConditions, q: FloatArray) -> NewtonResult:
             break
         q, g, G, best, steps = trial, g_new, G_new, size, steps + 1
     return NewtonResult(q, g, G, steps, bool(np.abs(g).max(initial=0.0) <= limit))
+
+
+def is_met(c: NewtonConditions, q: FloatArray) -> bool:
+    """Whether conditions hold at q."""
+    g, _ = c.values(q)
+    return bool(np.abs(g).max(initial=0.0) <= MET * max(1.0, c.size))
 
 
 def stacked(slopes: Sequence[Any]) -> Any:

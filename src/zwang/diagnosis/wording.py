@@ -9,7 +9,16 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["combination", "listing", "motion", "number", "shortened", "tidy", "without_noise"]
+__all__ = [
+    "combination",
+    "first_of",
+    "listing",
+    "motion",
+    "number",
+    "shortened",
+    "tidy",
+    "without_noise",
+]
 
 #: A coefficient this close, relatively, to a small fraction is that fraction: null vectors of
 #: scaled matrices carry errors of 1e-16 times a condition number, fractions up to 1/24 lie apart.
@@ -20,6 +29,8 @@ LARGEST_DENOMINATOR = 24
 
 #: Coordinates or rows named one by one in a sentence before the rest is only counted.
 NAMED_IN_SENTENCE = 8
+#: The same where each is named with a number.
+NAMED_FIRST = 3
 
 
 def tidy(vector: FloatArray) -> FloatArray:
@@ -67,6 +78,13 @@ def shortened(names: Sequence[str]) -> str:
         return listing(names)
     first = names[:NAMED_IN_SENTENCE]
     return f"{', '.join(first)} and {len(names) - NAMED_IN_SENTENCE} more"
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first three names, and how many more there are."""
+    more = len(names) - NAMED_FIRST
+    first = listing(names[:NAMED_FIRST])
+    return first if more <= 0 else f"{first}, … and {more} more"
 
 
 def listing(words: Sequence[str], joint: str = "and") -> str:

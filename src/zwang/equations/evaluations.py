@@ -137,6 +137,9 @@ class Evaluations(ABC):
     ) -> Solution:
         """Acceleration, constraint force and multipliers at a state, or at many.
 
+        A state that misses its constraints, of positions or velocities, is solved as it is; `notes`
+        tells by how much. Many states are not checked.
+
         Parameters
         ----------
         q, v, t : the state, or one object in place of all three; v is zero by default. A mechanism

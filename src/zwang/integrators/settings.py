@@ -86,6 +86,7 @@ class Settings:
     formulation : what computes accelerations, "auto" for the compiled equations.
     on_singular : whether to go on where constraint rows lose rank.
     coordinates : what a mechanism is integrated in; results are those of its system in all cases.
+    stop_saved : whether the state in which an event stops it is saved beside the times asked for.
     """
 
     until: float
@@ -99,6 +100,7 @@ class Settings:
     formulation: str = "auto"
     on_singular: OnSingular = OnSingular.CONTINUE
     coordinates: Coordinates = Coordinates.AUTO
+    stop_saved: bool = False
 
     def __post_init__(self) -> None:
         if self.integrator not in METHODS:
@@ -170,4 +172,7 @@ class Settings:
         chosen = {
             name: getattr(self, name).value for name in ("drift", "on_singular", "coordinates")
         }
-        return {**asdict(self), **chosen}
+        plain = {**asdict(self), **chosen}
+        if not self.stop_saved:  # as it was before there was a choice
+            del plain["stop_saved"]
+        return plain

@@ -237,7 +237,8 @@ class Model:
         tolerance, integrator, drift, baumgarte, step, largest_step, spectral_radius : how the
             motion is integrated.
         formulation, on_singular, coordinates : how equations are solved, and in what.
-        save : ``"steps"`` for every accepted step, an interval [s] or the times.
+        save : ``"steps"`` for every accepted step, an interval [s], with the
+            end as the last, or the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of that of the file.
         events : in place of all those of the file; an empty dictionary for none.

@@ -40,6 +40,8 @@ def _rows(run: StoredRun) -> list[str]:
     times, last = run.times, float(run.t[-1])
     if times is not None:
         wanted = times[times <= end] if run.finished else times[: len(run)]
+        if stopped and run.settings.stop_saved:
+            wanted = np.union1d(wanted, [end])
         if not np.array_equal(wanted, run.t):
             return [f"the {len(run)} saved times are not those that were asked for"]
         return []

@@ -208,7 +208,10 @@ class Runs(Sequence[Run]):
 
     @property
     def last(self) -> tuple[FloatArray, FloatArray]:
-        """Last saved q (N, nq) and v (N, nv) of each run, NaN where there is none."""
+        """Last saved q (N, nq) and v (N, nv) of each run, NaN where there is none.
+
+        Those in which runs ended, by an event too, unless times were given to save at.
+        """
 
         def end(x: FloatArray) -> FloatArray:
             return x[-1] if len(x) else np.full(x.shape[1], np.nan)

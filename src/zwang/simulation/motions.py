@@ -106,7 +106,8 @@ class Motions(Evaluations):
         coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
             bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
         save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
-            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
+            `Run.at` gives the state at any time), an interval [s] from the start on, with the end
+            or the state in which an event stops as the last, or exactly the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → value in place of the default; nothing is recompiled.
         events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for
@@ -235,7 +236,8 @@ class Motions(Evaluations):
         coordinates : what a mechanism is integrated in: ``"auto"``, ``"absolute"`` for those of its
             bodies, ``"planar"``, ``"joint"``; the run is in those of its bodies in all cases.
         save : None or ``"steps"`` for every accepted step (``"dense"`` says the same: from these
-            `Run.at` gives the state at any time), an interval [s] from the start on, or the times.
+            `Run.at` gives the state at any time), an interval [s] from the start on, with the end
+            or the state in which an event stops as the last, or exactly the times.
         scales : name → size below which the error of a coordinate or velocity counts as absolute.
         parameters : name → values, shape (N, …), or one value for all.
         events : name → `zwang.event`; a bare function, or the name of a quantity, is watched for

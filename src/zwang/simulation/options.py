@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from math import isfinite
@@ -49,6 +50,8 @@ UNREMARKABLE = 1e-9
 
 #: Times that may be saved; more would not fit into memory.
 MOST_TIMES = 10**9
+#: The end counts as a multiple of an interval that differs from one by this share of it.
+AT_END = 1e-9
 
 #: Choices that are numbers, and such as are names.
 _NUMBERS = ("tolerance", "baumgarte", "step", "largest_step", "spectral_radius")
@@ -97,9 +100,13 @@ def choices_of(
     drift: str = "projection",
     on_singular: str = "continue",
     coordinates: str = "auto",
+    watches: bool = False,
     **choices: Any,
 ) -> tuple[Settings, FloatArray | None, FloatArray]:
-    """Settings, times to save at and scales from what a user gave, checked."""
+    """Settings, times to save at and scales from what a user gave, checked.
+
+    Where events are watched and states are saved at an interval, one that stops is saved as well.
+    """
     end = as_number("until", until)
     for name in _NUMBERS:
         if name in choices:
@@ -115,6 +122,8 @@ def choices_of(
     if settings.integrator == "auto" and system.equations.jumps:
         settings = settings.by_states  # long steps between few nodes may not see a jump
     require_end(settings, start, until)
+    if watches and _is_interval(save):
+        settings = replace(settings, stop_saved=True)
     return settings, save_times(save, start, settings.until), _scales(system, scales)
 
 
@@ -182,8 +191,16 @@ def _chosen(what: str, name: str, known: type[Choice]) -> Choice:
         raise UnknownNameError(what, name, [choice.value for choice in known]) from None
 
 
+def _is_interval(save: Any) -> bool:
+    """Whether states are to be saved so many seconds apart."""
+    return save is not None and not isinstance(save, str) and np.ndim(save) == 0
+
+
 def save_times(save: Any, start: float, until: float) -> FloatArray | None:
-    """Times to save at: None for every step, a number of seconds between, or the times."""
+    """Times to save at: None for every step, a number of seconds between, or the times.
+
+    The end is the last of times that are so many seconds apart, whether it is a multiple or not.
+    """
     if save is None or (isinstance(save, str) and save in EVERY_STEP):
         return None
     if isinstance(save, str):
@@ -205,7 +222,10 @@ def save_times(save: Any, start: float, until: float) -> FloatArray | None:
             raise InputError(
                 "save", must="ask for fewer than 1e9 times", but=f"asks for {count:.1e}"
             )
-        times = start + float(times) * np.arange(count + 1)
+        apart = float(times)
+        times = start + apart * np.arange(count + 1)
+        if until - times[-1] > AT_END * apart:
+            times = np.append(times, until)
     if times.ndim != 1 or not _increase(times):
         raise InputError("save", must="be increasing times")
     if times.size and (times.item(0) < start or times.item(-1) > until + 1e-12 * abs(until)):

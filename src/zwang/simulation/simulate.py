@@ -100,7 +100,7 @@ def simulate(
         settings, times, sizes = prepared.choices(until, start, save)
     else:
         choices = {"until": until, "start": start, "save": save, "scales": scales, **how}
-        settings, times, sizes = choices_of(system, **choices)
+        settings, times, sizes = choices_of(system, **choices, watches=bool(events))
     notes = tuple(getattr(q, "notes", ())) if v is None else ()
     q, v, _, p = system.arguments(q, v, start, parameters)
     require_single(q, v)

@@ -795,7 +795,7 @@ class Simulation:
         self.inactive, self.parameters = effect.inactive, effect.parameters
         self.p = self.active.parameter_vector(self.parameters)
         self._close()
-        if self.times is None:
+        if self.times is None or (effect.stopped_by and self._is_besides(t)):
             self._save(np.array([t]), found[None].copy())
         y, last = effect.y, effect.happened[-1][0]
         if not effect.stopped_by:
@@ -824,6 +824,10 @@ class Simulation:
             if self.times is None:
                 self._save(np.array([t]), y[None])
 
+    def _is_besides(self, t: float) -> bool:
+        """Whether the state in which an event stops it is to be saved beside the times given."""
+        return self.settings.stop_saved and not bool(np.any(self.times == t))
+
 
 @cache
 def machine_memory() -> float:
@@ -847,6 +851,7 @@ def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
     In the coordinates of the system itself: an error of others would be made twice.
     """
     absolute = Coordinates.ABSOLUTE
-    settings = replace(origin.settings, tolerance=tolerance, coordinates=absolute)
+    chosen = {"tolerance": tolerance, "coordinates": absolute, "stop_saved": False}
+    settings = replace(origin.settings, **chosen)
     simulation = Simulation.begun(origin._replace(settings=settings, times=times))
     return simulation.run_guarded().result()

@@ -222,7 +222,7 @@ class RunOutputs:
             name = dotted(call.args[0])
             assert name is not None
             if reduction.of == "event":
-                events = {} if self.subject.model is None else self.subject.model.events
+                events = self.subject.events
                 if name not in events:
                     raise UnknownNameError("event", name, events)
                 continue
@@ -371,7 +371,6 @@ class RunOutputs:
         own = slice(None) if len(here) == len(result.status) else here
 
         def simulated(of: slice | np.ndarray, save: FloatArray | None) -> Runs:
-            model = self.subject.model
             return simulate_many(
                 self.system,
                 states[0][of],
@@ -380,7 +379,7 @@ class RunOutputs:
                 start=self.begin,
                 save=save,
                 parameters={name: x[of] for name, x in parameters.items()},
-                events=None if model is None else model.events,
+                events=self.subject.events or None,
                 threads=1,
                 progress=False,
                 **settings,

@@ -209,6 +209,11 @@ def _plain(value: Any, what: str, depth: int = DEEPEST) -> Any:
 
 def _read(root: Item, folder: Path) -> StudyPlan:
     for item in root:
+        if item.name == "events":
+            raise item.error(
+                but="a plan is plain data and has no events",
+                expected="them in the model file, or as zw.study(model, plan, events={…})",
+            )
         if item.name not in KEYS:
             raise root.unknown(item.name, KEYS, "a key of a plan")
     compute = _choice(root, "compute", COMPUTED, "run")

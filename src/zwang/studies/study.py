@@ -57,6 +57,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.results.run import Run
     from zwang.studies.sensitivity import MorrisEffects, SobolIndices
+    from zwang.tracing.event import Watched
 
 __all__ = ["Study", "StudyProgress", "open_study", "study"]
 
@@ -111,6 +112,7 @@ def study(
     plan: Any,
     output: str | PathLike[str] | None = None,
     scheduler: Any = None,
+    events: Mapping[str, Watched] | None = None,
 ) -> Study:
     """A study of a model: many runs by one plan, kept in one dataset.
 
@@ -122,6 +124,8 @@ def study(
     output : folder of the dataset, ``out.zarr``; a new one, or one of the same plan.
     scheduler : None for the threads of this machine, ``"processes"``, the address of a Dask
         scheduler, or a Dask client.
+    events : of a `System` or a `Mechanism`, what is watched in all runs, as of
+        `zwang.System.simulate`; a model file has its own.
 
     Raises
     ------
@@ -144,7 +148,7 @@ def study(
                 "model", expected="given", but="neither the call nor the plan names one"
             )
         model = chosen.model
-    subject = subject_of(model)
+    subject = subject_of(model, events)
     chosen = chosen.with_parameters(subject.fixed_parameters(chosen))
     subject.check(chosen)
     check_settings(subject, chosen)
@@ -153,17 +157,23 @@ def study(
 
 
 @known_keywords()
-def open_study(path: str | PathLike[str], model: Any = None, *, scheduler: Any = None) -> Study:
+def open_study(
+    path: str | PathLike[str],
+    model: Any = None,
+    *,
+    scheduler: Any = None,
+    events: Mapping[str, Watched] | None = None,
+) -> Study:
     """A study that was begun or computed before.
 
     Parameters
     ----------
     path : folder of the dataset.
     model : the model; a study of a model file has it in its folder.
-    scheduler : as for `study`.
+    scheduler, events : as for `study`.
     """
     store = open_store(path_of(path, "study", "the path of a folder"))
-    subject = subject_in(store) if model is None else subject_of(model)
+    subject = subject_in(store) if model is None else subject_of(model, events)
     found = Study(subject, stored_plan(store), store.path, scheduler)
     found.require_same(store)
     return found
@@ -616,7 +626,6 @@ class Study:
         for name, column in rows.items():
             if name.startswith("settings."):
                 settings[name.partition(".")[2]] = column[0].item()
-        model = self.subject.model
         (run,) = simulate_many(
             self.subject.system,
             q,
@@ -625,7 +634,7 @@ class Study:
             start=self.outputs.begin,
             save=save,
             parameters=parameters,
-            events=None if model is None else model.events,
+            events=self.subject.events or None,
             threads=1,
             progress=False,
             **settings,

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +19,17 @@ import numpy as np
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.mechanism import Mechanism
 from zwang.model_files.given_values import TABLES
+from zwang.model_files.layout import FORCES
 from zwang.model_files.model import Model, read_model
 from zwang.results.channel_catalog import unit_of_state
-from zwang.results.model_digest import describe_model
+from zwang.results.model_digest import describe_events, describe_model
 from zwang.simulation.start import parameter_rows
 from zwang.studies.outputs import TAKEN
 from zwang.studies.plan import SETTINGS, StudyPlan, located
 from zwang.studies.quantities import UNITS_OF_PARTS, require_kind, unit_of_value
 from zwang.system import System
 from zwang.terms import FloatArray
+from zwang.tracing.event import Event, Watched, events_of
 
 if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
@@ -37,8 +39,22 @@ __all__ = ["Subject", "subject_of"]
 _ENTRY = re.compile(r"(?P<name>.+)\[(?P<place>\d{1,6})\]")
 
 
-def subject_of(given: Any) -> Subject:
-    """From a system, a mechanism, a model or the path of a model file."""
+def subject_of(given: Any, events: Mapping[str, Watched] | None = None) -> Subject:
+    """From a system, a mechanism, a model or the path of a model file; with events of the call."""
+    found = _subject_of(given)
+    if not events:
+        return found
+    if found.model is not None:
+        raise InputError(
+            "events of a study",
+            must="be given for a System or a Mechanism",
+            but="the model is a file, which has its own",
+            advice="Write them there, under [events].",
+        )
+    return replace(found, own_events=events_of(events))
+
+
+def _subject_of(given: Any) -> Subject:
     if isinstance(given, Subject):
         return given
     if isinstance(given, str | PathLike):
@@ -64,11 +80,18 @@ class Subject:
     ----------
     system : all runs are of this one; only numbers vary.
     mechanism, model : what it was made from, if there is such.
+    own_events : of a system or mechanism, which has none of its own.
     """
 
     system: System
     mechanism: Mechanism | None
     model: Model | None
+    own_events: Mapping[str, Event] = field(default_factory=dict)
+
+    @property
+    def events(self) -> Mapping[str, Event]:
+        """What is watched in all runs."""
+        return self.own_events if self.model is None else self.model.events
 
     # --- names ------------------------------------------------------------------------------------
 
@@ -178,7 +201,16 @@ class Subject:
             return ""
         if kind == "start":
             return unit_of_state(name.partition(".")[2])
-        return UNITS_OF_PARTS.get(name.partition("[")[0].rpartition(".")[2], "")
+        of, _, number = name.partition("[")[0].rpartition(".")
+        return UNITS_OF_PARTS.get(number, "") or self._unit_of_force(of, number)
+
+    def _unit_of_force(self, name: str, number: str) -> str:
+        """The unit of a number of a force element, as in model files."""
+        assert self.mechanism is not None
+        kinds = [e.law.key[0] for e in self.mechanism.parts.forces if e.name == name]
+        table = FORCES.get(kinds[0]) if kinds else None
+        field = None if table is None else table.fields.get(number)
+        return getattr(field.kind, "unit", None) or "" if field is not None else ""
 
     @property
     def digest(self) -> str:
@@ -191,7 +223,8 @@ class Subject:
         values = hashlib.sha256(system.parameter_vector().tobytes()).hexdigest()
         found = f"{describe_model(system)['digest']} {values}"
         if self.model is None:
-            return found
+            watched = describe_events(system, self.own_events)
+            return f"{found} {json.dumps(watched, sort_keys=True)}" if watched else found
         tables = {name: x for name, x in self.model.tables.items() if name != "model"}
         text = json.dumps(tables, sort_keys=True, default=str)
         return f"{found} {hashlib.sha256(text.encode()).hexdigest()}"
@@ -313,7 +346,8 @@ class Subject:
         if self.model is not None:
             given: Any = ("text", self.model.text, self.model.path, self.model.name)
             return pickle.dumps(given)
-        given = ("object", self.system if self.mechanism is None else self.mechanism)
+        made_from = self.system if self.mechanism is None else self.mechanism
+        given = ("object", made_from, dict(self.own_events))
         try:
             return pickle.dumps(given)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -337,7 +371,7 @@ class Subject:
         from zwang.model_files.read import model_of
 
         kind, *given = pickle.loads(payload)  # noqa: S301 - our own, sent by the study
-        return subject_of(model_of(*given) if kind == "text" else given[0])
+        return subject_of(model_of(*given)) if kind == "text" else subject_of(*given)
 
     @property
     def text(self) -> str | None:
@@ -346,6 +380,8 @@ class Subject:
 
         if self.model is not None:
             return self.model.text
+        if self.own_events:
+            return None
         try:
             return text_of(self.system if self.mechanism is None else self.mechanism)
         except ZwangError:

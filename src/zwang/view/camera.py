@@ -72,19 +72,27 @@ class Polygon:
     color: tuple[float, float, float]
 
 
-def camera_of(scene: Scene, azimuth: float | None = None, elevation: float | None = None) -> Camera:
+def camera_of(
+    scene: Scene,
+    azimuth: float | None = None,
+    elevation: float | None = None,
+    frame: int | None = None,
+) -> Camera:
     """The view along the normal of a planar mechanism, else from the side and from above.
 
     Parameters
     ----------
     azimuth, elevation : of the eye about the upward direction and above the horizon [rad].
+    frame : the one that it holds, with all of the traces; all frames if not given.
     """
+    every = np.concatenate([scene.cloud, scene.arrow_tips])
+    held = every if frame is None else scene.still(frame)
     if scene.normal is not None and azimuth is None and elevation is None:
         towards, upwards = scene.normal, scene.up
         if abs(upwards @ towards) > 0.5:  # gravity is normal to the plane
             upwards = np.eye(3)[_second_axis(scene)]
         rows = np.array([np.cross(upwards, towards), upwards, towards])
-        return _fitted(scene, rows, perspective=False)
+        return _fitted(scene, held, rows, perspective=False)
     angle = AZIMUTH if azimuth is None else azimuth
     height = ELEVATION if elevation is None else elevation
     horizon = horizontal_axes(scene.up)
@@ -92,12 +100,12 @@ def camera_of(scene: Scene, azimuth: float | None = None, elevation: float | Non
     towards = np.cos(height) * flat + np.sin(height) * scene.up
     right = np.cross(scene.up, flat)
     rows = np.array([right, np.cross(towards, right), towards])
-    return _fitted(scene, rows, perspective=True)
+    return _fitted(scene, held, rows, perspective=True)
 
 
-def _fitted(scene: Scene, axes: FloatArray, *, perspective: bool) -> Camera:
-    """The view that holds all of the scene, at all times, and little more."""
-    seen = np.concatenate([scene.cloud, scene.arrow_tips]) @ axes.T
+def _fitted(scene: Scene, points: FloatArray, axes: FloatArray, *, perspective: bool) -> Camera:
+    """The view that holds points of a scene and little more."""
+    seen = points @ axes.T
     low, high = seen.min(axis=0), seen.max(axis=0)
     middle, half = 0.5 * (low + high), 0.5 * (high - low)[:2]
     radius = float(half.max()) or scene.radius

@@ -23,14 +23,24 @@ class Series:
     name, unit : for labels; the unit is empty where it is the user's.
     values : shape (nt, k).
     parts : names of the k columns; one empty name for a single quantity.
-    determinate : whether the motion determines it; else it is one admissible value among many.
+    known : of each column, whether the motion determines it; else it is one admissible value among
+        many. Empty if it determines all.
     """
 
     name: str
     unit: str
     values: FloatArray
     parts: tuple[str, ...] = ("",)
-    determinate: bool = True
+    known: tuple[bool, ...] = ()
+
+    @property
+    def determinate(self) -> bool:
+        """Whether the motion determines all columns."""
+        return all(self.known)
+
+    def is_known(self, column: int) -> bool:
+        """Whether the motion determines a column."""
+        return not self.known or self.known[column]
 
     @property
     def label(self) -> str:
@@ -58,12 +68,15 @@ def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
     unit = channel.unit
     if degrees and unit.startswith("rad"):
         values, unit = np.rad2deg(values), "deg" + unit.removeprefix("rad")
-    known_value = determined(run, name)
+    all_known = determined(run, name)
     if values.ndim == 1:
-        return Series(name, unit, values[:, None], determinate=known_value)
+        return Series(name, unit, values[:, None], known=(all_known,))
     magnitude = np.linalg.norm(values, axis=1, keepdims=True)
     columns = np.concatenate([values, magnitude], axis=1)
-    return Series(name, unit, columns, PARTS, known_value)
+    if all_known:
+        return Series(name, unit, columns, PARTS)
+    components = (determined(run, f"{name}.{part}") for part in PARTS[:-1])
+    return Series(name, unit, columns, PARTS, (*components, False))
 
 
 def single(run: Run, name: str, *, degrees: bool = False) -> Series:
@@ -71,4 +84,4 @@ def single(run: Run, name: str, *, degrees: bool = False) -> Series:
     found = series_of(run, name, degrees=degrees)
     if found.values.shape[1] == 1:
         return found
-    return Series(f"|{name}|", found.unit, found.values[:, -1:], determinate=found.determinate)
+    return Series(f"|{name}|", found.unit, found.values[:, -1:], known=found.known[-1:])

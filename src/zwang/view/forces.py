@@ -40,9 +40,7 @@ def applied_forces(run: Run, parts: Parts, *, evaluate: bool = True) -> list[App
     bulk = Bulk(parts)
     configs = bulk.configs(run.q) if evaluate else {}
     for element in parts.forces:
-        i = element.bodies[-1]
-        if i < 0:  # what the ground gets, its partner gets reversed
-            i = next((k for k in element.bodies if k >= 0), -1)
+        i = _moved_body(parts, element)
         if i < 0 or parts.bodies[i].kind is SCALAR:
             continue
         point = _end(run, parts, element, "b" if i == element.bodies[-1] else "a")
@@ -51,6 +49,17 @@ def applied_forces(run: Run, parts: Parts, *, evaluate: bool = True) -> list[App
         center = run.body(parts.bodies[i].name).center
         found.append(Applied(element.name, center if point is None else point, force, start))
     return found
+
+
+def _moved_body(parts: Parts, element: Element) -> int:
+    """The body whose force is drawn: the last; what the ground gets, its partner gets reversed.
+
+    Of an actuator the last of its joint: a law may read the coordinates of others.
+    """
+    bodies, along = element.bodies, parts.actuated.get(element.name)
+    if along is not None:
+        bodies = parts.joints[along.partition(".")[0]].bodies
+    return bodies[-1] if bodies[-1] >= 0 else next((k for k in bodies if k >= 0), -1)
 
 
 def _force(

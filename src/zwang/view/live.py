@@ -49,7 +49,7 @@ class Live:
     def __init__(self, run: Run, events: Mapping[str, Any], drawing: Mapping[str, Any]) -> None:
         self.first, self.events, self.drawing = run, dict(events), dict(drawing)
         choices = {**asdict(run.settings), "progress": False, "events": self.events}
-        self._choices = {k: v for k, v in choices.items() if k != "until"}
+        self._choices = {k: v for k, v in choices.items() if k not in ("until", "stop_saved")}
         self.known = statuses(run)
         self.parameters = dict(run.segments[-1].parameters)
         self._last = run

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from zwang.errors import UnknownNameError
 
-__all__ = ["PlotStyle", "figure_style", "titled"]
+__all__ = ["PlotStyle", "figure_style", "titled", "with_room"]
 
 #: Letters as outlines of TrueType (42); Matplotlib's default, Type 3, is refused by journals.
 TRUE_TYPE = {"pdf.fonttype": 42, "ps.fonttype": 42}
 
+#: Width of a letter over its height, in the mean, and what a panel has beside its axis [in].
+LETTER, BESIDE = 0.52, 0.12
+#: Commands and brackets of formulas, which are not seen.
+MARKUP = re.compile(r"\\[a-zA-Z]+\s*|[${}_^\\]")
+
 
 @dataclass(frozen=True)
 class PlotStyle:
-    """Size and letters of a figure: its width [in], the label of time, Matplotlib's settings."""
+    """Size and letters of a figure: its width [in], the label of time, Matplotlib's settings.
+
+    Panels of a figure for a `column` of a journal are one below the other.
+    """
 
     width: float
     time: str
     settings: Mapping[str, Any]
+    column: bool = False
 
 
 #: For a screen, and for a column of a journal: 86 mm, the letters of a printed page.
@@ -40,6 +50,7 @@ STYLES = {
             "legend.fontsize": 7.0,
             "savefig.dpi": 600,
         },
+        column=True,
     ),
 }
 
@@ -59,3 +70,26 @@ def figure_style(name: str) -> Iterator[PlotStyle]:
 def titled(title: str, unit: str) -> str:
     """Title and unit of an axis; a title that ends in brackets has its own."""
     return f"{title} [{unit}]" if unit and not title.endswith("]") else title
+
+
+def with_room(axes: Iterable[Any], height: float) -> float:
+    """Break labels before their units where panels of some height [in] have no room for them.
+
+    Returns
+    -------
+    The height that panels need for what cannot be broken [in].
+    """
+    for axis in axes:
+        label = axis.yaxis.label
+        letter = LETTER * label.get_size() / 72.0
+        title, bracket, unit = label.get_text().rpartition(" [")
+        if bracket and letter * _letters(label.get_text()) > height - BESIDE:
+            label.set_text(f"{title}\n[{unit}")
+        longest = max(_letters(line) for line in label.get_text().split("\n"))
+        height = max(height, letter * longest + BESIDE)
+    return height
+
+
+def _letters(text: str) -> int:
+    """How many letters a label has, without the markup of formulas."""
+    return len(MARKUP.sub(lambda found: "x" * found[0].startswith("\\"), text))

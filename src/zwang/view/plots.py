@@ -16,7 +16,7 @@ from zwang.results.channel_catalog import PARTS
 from zwang.results.run import Run
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
 from zwang.view.channels import Series, series_of, single
-from zwang.view.plot_styles import PlotStyle, figure_style, titled
+from zwang.view.plot_styles import PlotStyle, figure_style, titled, with_room
 from zwang.view.scene import Scene, scene_of
 
 if TYPE_CHECKING:
@@ -24,14 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "draw_scene", "plot"]
 
+#: A picture without axes takes the whole figure.
+WHOLE = {"left": 0.0, "right": 1.0, "bottom": 0.0, "top": 1.0}
 LINK, GRID = "#56606b", "#e3e7eb"
 #: Arrows shorter than this, against half the picture, are all head.
 SHORTEST = 0.01
-#: Over a panel of what the motion does not determine, because constraints are redundant.
+#: Over the first panel of what the motion does not determine, because constraints are redundant.
 ONE_OF_MANY = "dashed: indeterminate, the value of least norm"
-#: Width of a figure [in] whose panels are too low for labels of so many letters in one line,
-#: and height for each letter of a name.
-NARROW, LONG, LETTER = 5.0, 15, 0.065
 #: Panels of joints, and of drivers, in a figure for which no channels were named.
 MOST_PANELS = 8
 
@@ -85,24 +84,21 @@ def _over_times(
     """Channels over time, one panel each."""
     from zwang.view.styled_figure import StyledFigure
 
-    panel = 1.7 * style.width / 7.5
-    if style.width < NARROW:
-        named = [len(name) for name in chosen if name not in wording.titles]
-        panel = max(panel, LETTER * max(named, default=0))
+    unit, count = style.width / 7.5, len(chosen)
     figure, axes = figures.subplots(
-        len(chosen),
+        count,
         1,
         sharex=True,
         squeeze=False,
-        figsize=(style.width, style.width / 7.5 + panel * len(chosen)),
+        figsize=(style.width, unit * (1.0 + 1.7 * count)),
         FigureClass=StyledFigure,
         layout="constrained",
     )
     for axis, name in zip(axes[:, 0], chosen, strict=True):
         _over_time(axis, runs, name, marks, wording)
-        if style.width < NARROW and len(axis.get_ylabel()) > LONG:  # it would reach its neighbours
-            axis.set_ylabel(axis.get_ylabel().replace(" [", "\n["))
     _legends_once(axes[:, 0])
+    room = with_room(axes[:, 0], 1.7 * unit)
+    figure.set_size_inches(style.width, unit + room * count)
     axes[-1, 0].set_xlabel(style.time)
     return figure
 
@@ -154,9 +150,9 @@ def _over_time(
         for k, part in columns:
             style = {"color": "0.35", "linewidth": 0.9} if part == "magnitude" else {}
             style = {} if len(runs) > 1 else style
-            if not series.determinate:
+            if not series.is_known(k):
                 style["linestyle"] = "--"
-                axis.set_title(ONE_OF_MANY, loc="right", fontsize="small", color="0.35")
+                _say_once(axis)
             label = " ".join(filter(None, [mark, part]))
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
         axis.set_ylabel(wording.label(name, series))
@@ -180,23 +176,26 @@ def _phase(
     """Channels against another: phase portraits, coupler curves."""
     from zwang.view.styled_figure import StyledFigure
 
-    side = style.width * 4.0 / 7.5
+    count, side = len(names), style.width * 4.0 / 7.5
+    shape = (count, 1) if style.column else (1, count)
+    across, high = side / 4.0 + side * count, side
+    if style.column:  # one below the other, in the shape that one has on a screen
+        across, high = style.width, 0.8 * style.width * count
     figure, axes = figures.subplots(
-        1,
-        len(names),
+        *shape,
         squeeze=False,
-        figsize=(side / 4.0 + side * len(names), side),
+        figsize=(across, high),
         FigureClass=StyledFigure,
         layout="constrained",
     )
-    for axis, name in zip(axes[0], names, strict=True):
+    for axis, name in zip(axes.flat, names, strict=True):
         for run, mark in zip(runs, marks, strict=True):
             across = single(run, against, degrees=wording.degrees)
             series = single(run, name, degrees=wording.degrees)
             x, y = across.values[:, 0], series.values[:, 0]
             known = across.determinate and series.determinate
             if not known:
-                axis.set_title(ONE_OF_MANY, loc="right", fontsize="small", color="0.35")
+                _say_once(axis)
             (line,) = axis.plot(
                 x, y, linewidth=1.0, label=mark or None, linestyle="-" if known else "--"
             )
@@ -208,8 +207,15 @@ def _phase(
         axis.grid(visible=True, color="0.9", linewidth=0.8)
         if len(runs) > 1:
             axis.legend(fontsize="small", frameon=False)
-    _legends_once(axes[0])
+    _legends_once(axes.flat)
+    with_room(axes.flat, high / shape[0])
     return figure
+
+
+def _say_once(axis: Axes) -> None:
+    """What dashes mean, above the first panel of a figure that has some."""
+    if not any(other.get_title("right") for other in axis.figure.axes):
+        axis.set_title(ONE_OF_MANY, loc="right", fontsize="small", color="0.35")
 
 
 def _legends_once(axes: Any) -> None:
@@ -243,13 +249,18 @@ def draw(
         at = scene.times[0] if t is None else t
         frame = int(np.argmin(np.abs(scene.times - at)))
     if axes is None:
-        _, axes = figures.subplots(figsize=(5.0, 5.0))
-    draw_scene(axes, scene, camera_of(scene, azimuth, elevation), frame)
+        _, axes = figures.subplots(figsize=(5.0, 5.0), gridspec_kw=WHOLE)
+    draw_scene(axes, scene, camera_of(scene, azimuth, elevation, frame), frame, ahead=True)
     return axes.figure
 
 
-def draw_scene(axes: Axes, scene: Scene, camera: Camera, frame: int) -> None:
-    """One frame of a scene into the axes of a figure."""
+def draw_scene(
+    axes: Axes, scene: Scene, camera: Camera, frame: int, *, ahead: bool = False
+) -> None:
+    """One frame of a scene into the axes of a figure, with traces as far as they are gone, or all.
+
+    The way ahead is lighter.
+    """
     from matplotlib.collections import LineCollection, PolyCollection
 
     axes.set_axis_off()
@@ -260,8 +271,10 @@ def draw_scene(axes: Axes, scene: Scene, camera: Camera, frame: int) -> None:
         grid = [camera.project(line)[:, :2] for line in floor(scene)]
         axes.add_collection(LineCollection(grid, colors=GRID, linewidths=0.8, zorder=0))
     for trace in scene.traces:
-        path = camera.project(trace.points[: frame + 1])[:, :2]
-        axes.plot(path[:, 0], path[:, 1], color=trace.color, linewidth=1.0, alpha=0.8, zorder=1)
+        ways = [(trace.points[: frame + 1], 0.9), (trace.points[frame:], 0.4)]
+        for points, alpha in ways[: 1 + ahead]:
+            path = camera.project(points)[:, :2]
+            axes.plot(*path.T, color=trace.color, linewidth=1.4, alpha=alpha, zorder=1)
     for line in scene.lines:
         points = camera.project(line_points(scene, line.role, line.start[frame], line.end[frame]))
         width = 1.1 if line.role == "spring" else 2.4

@@ -163,13 +163,25 @@ class Scene:
     @cached_property
     def cloud(self) -> FloatArray:
         """Points that a picture should hold: corners of what encloses each solid, all frames."""
-        points = [np.zeros((0, 3))]
+        every = np.concatenate([np.zeros((0, 3)), *self._corners])
+        return every if len(every) else 0.5 * np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
+
+    @cached_property
+    def _corners(self) -> list[FloatArray]:
+        """The same one by one, (nf, 3) each."""
+        points: list[FloatArray] = []
         for solid in self.solids:
             track = self.tracks[solid.track]
             points += [track.points(corner) for corner in box_around(solid.mesh.vertices)]
-        points += [end for line in self.lines for end in (line.start, line.end)]
-        every = np.concatenate(points)
-        return every if len(every) else 0.5 * np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
+        return points + [end for line in self.lines for end in (line.start, line.end)]
+
+    def still(self, frame: int) -> FloatArray:
+        """Points that a picture of one frame should hold: solids and arrows there, all traces."""
+        if not self._corners:
+            return self.cloud
+        paths = [*self._corners, *np.split(self.arrow_tips, max(len(self.arrows), 1))]
+        there = [path[min(frame, len(path) - 1)][None] for path in paths if len(path)]
+        return np.concatenate([*there, *(trace.points for trace in self.traces)])
 
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
