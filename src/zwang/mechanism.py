@@ -133,7 +133,8 @@ class MechanismMotions(Motions):
             a joint or a driver does not allow.
         t : time.
         parameters : values that replace defaults.
-        start : where the search begins in place of the placement: a state or an array.
+        start : where the search begins in place of the placement: a state, an array, or some
+            coordinates of joints and bodies by name.
 
         Raises
         ------
@@ -314,6 +315,11 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
     ) -> Assembly:
         """What `assemble` returns; the requests are what is held, preferred, and of velocities."""
         p = self.parameter_vector(parameters)
+        if isinstance(start, Mapping):  # coordinates of joints and bodies, the others as placed
+            try:
+                start = self.assembled_near(None, t, parameters, ({}, start, {}))
+            except InputError as error:
+                raise error.about("start") from None
         q, v = self._search_start(start, p)
         elements = self.equations.by_elements
         if elements is None:
@@ -339,7 +345,10 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
         if start is None:
             return q, v
         given = None if hasattr(start, "q") else v
-        q, v, _ = state_arrays(start, given, 0.0, self.coordinates, self.velocities)
+        try:
+            q, v, _ = state_arrays(start, given, 0.0, self.coordinates, self.velocities)
+        except InputError as error:
+            raise error.about("start") from None
         if q.ndim > 1:
             raise InputError(
                 "start", expected="one state", found=f"an array of states of shape {q.shape[:-1]}"
