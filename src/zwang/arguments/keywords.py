@@ -55,7 +55,7 @@ class ArgumentNames:
         self.known = frozenset((*by_name, *by_place))
         self.needed = frozenset(by_name) - frozenset(function.__kwdefaults__ or ())
         self._by_place, self._by_name = by_place, by_name
-        self._defaults = len(function.__defaults__ or ())  # type: ignore[attr-defined] - a function
+        self._defaults = len(function.__defaults__ or ())
         self._any_places = bool(code.co_flags & ANY_PLACES)
 
     def require_places(

@@ -367,13 +367,13 @@ class ProjectedMechanism:
         import casadi as ca
 
         model, s = self.model, self.model.state
-        given = [s.q, s.v, s.t, s.p]
-        return tuple(
-            ca.Function(name, given, [ca.densify(e), ca.densify(ca.jacobian(e, x))])
-            for name, e, x in (
-                ("positions", model.position_values, s.q),
-                ("rates", model.rates, s.v),
-            )
+
+        def condition(name: str, e: casadi.SX, x: casadi.SX) -> Any:
+            values = [ca.densify(e), ca.densify(ca.jacobian(e, x))]
+            return ca.Function(name, [s.q, s.v, s.t, s.p], values)
+
+        return condition("positions", model.position_values, s.q), condition(
+            "rates", model.rates, s.v
         )
 
     def solve(self, q: Any, v: Any, t: Any, *, parameters: Mapping[str, Any]) -> Any:
