@@ -134,7 +134,8 @@ class MechanismMotions(Motions):
             a joint or a driver does not allow.
         t : time.
         parameters : values that replace defaults.
-        start : where the search begins in place of the placement: a state or an array.
+        start : where the search begins in place of the placement: a state, an array, or some
+            coordinates of joints and bodies by name.
 
         Raises
         ------
@@ -223,6 +224,24 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
     def _analyzed(self) -> MechanismSystem:
         return self
 
+    def _written(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+        from zwang.coordinates.joint.dimensions import separated
+        from zwang.multibody.formula_letters import in_letters, owned_names
+
+        numbers, kept = separated(self.parts, parameters)
+        if kept:
+            raise InputError(
+                f"dimension {kept[0]!r}",
+                must="be a number in the coordinates of bodies",
+                but="is given as an expression",
+                advice="Mechanism.derive, in the coordinates of joints, keeps it a letter.",
+            )
+        given = {k: x for k, x in (parameters or {}).items() if k not in numbers}
+        return {
+            "parameters": in_letters(self.parts, self.parameter_values(numbers), given),
+            "owned": owned_names((*self.coordinates, *self.velocities)),
+        }
+
     def in_euler_parameters(self) -> EulerParameterSystem:
         """The same mechanism with v = q̇ = (ṙ, ṗ): singular mass, and norms as constraints."""
         return self._in_euler_parameters
@@ -297,6 +316,11 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
     ) -> Assembly:
         """What `assemble` returns; the requests are what is held, preferred, and of velocities."""
         p = self.parameter_vector(parameters)
+        if isinstance(start, Mapping):  # coordinates of joints and bodies, the others as placed
+            try:
+                start = self.assembled_near(None, t, parameters, ({}, start, {}))
+            except InputError as error:
+                raise error.about("start") from None
         q, v = self._search_start(start, p)
         elements = self.equations.by_elements
         if elements is None:
@@ -322,7 +346,10 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
         if start is None:
             return q, v
         given = None if hasattr(start, "q") else v
-        q, v, _ = state_arrays(start, given, 0.0, self.coordinates, self.velocities)
+        try:
+            q, v, _ = state_arrays(start, given, 0.0, self.coordinates, self.velocities)
+        except InputError as error:
+            raise error.about("start") from None
         if q.ndim > 1:
             raise InputError(
                 "start", expected="one state", found=f"an array of states of shape {q.shape[:-1]}"
@@ -626,7 +653,8 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         A joint with one coordinate gives it its name, so that a hinge called ``theta`` has
         ``theta``, ``theta_dot`` and ``theta_ddot``, zero as placed. Letters are g, the masses
         ``m_body``, moments of inertia ``J_body``, stiffness ``k_spring``, damping ``c_spring``
-        and the parameters of the mechanism; dimensions are numbers. Joints that close loops stay
+        and the parameters of the mechanism; dimensions are numbers, unless `parameters` has letters
+        for parameters that they follow from. Joints that close loops stay
         constraints. Balls, and free bodies that are part of something, have three turns ``psi``,
         ``theta``, ``phi``, which the notes explain. ``m.system.derive()`` has the coordinates of
         the bodies instead.
@@ -634,7 +662,8 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         Parameters
         ----------
         simplify, solve, use_constraints, limit, seconds, progress : as of `System.derive`.
-        parameters : letter → number or SymPy expression to put in its place.
+        parameters : letter → number or SymPy expression to put in its place. A parameter of
+            dimensions takes numbers, and stays a letter with ``{"L": sympy.Symbol("L")}``.
 
         Raises
         ------
@@ -643,9 +672,13 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         """
         from zwang.closed_form.closed_form import derive
         from zwang.coordinates.joint.closed_form import projected
+        from zwang.coordinates.joint.dimensions import separated
         from zwang.simulation.progress import reporting
 
-        mechanism = projected(self.system.equations, self.parts)
+        numbers, kept = separated(self.parts, parameters)
+        of = self.with_parameters(**numbers) if numbers else self
+        mechanism = projected(of.system.equations, of.parts, kept, on_constraints=use_constraints)
+        letters = {k: x for k, x in (parameters or {}).items() if k not in numbers}
         with reporting(progress=progress) as report:
             return derive(
                 mechanism,
@@ -653,12 +686,13 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
                 simplify=simplify,
                 solve=solve,
                 use_constraints=use_constraints,
-                parameters=parameters,
+                parameters=letters,
                 limit=limit,
                 seconds=seconds,
                 report=report,
-                notes=mechanism.notes,
+                notes=(*mechanism.notes, *mechanism.fixed_dimensions(numbers)),
                 acute=mechanism.acute,
+                owned=mechanism.owned,
             )
 
     def __repr__(self) -> str:

@@ -416,11 +416,15 @@ class System(Motions, Analyses):
                 simplify=simplify,
                 solve=solve,
                 use_constraints=use_constraints,
-                parameters=parameters,
                 limit=limit,
                 seconds=seconds,
                 report=report,
+                **self._written(parameters),
             )
+
+    def _written(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+        """With which letters closed forms are written: arguments of `closed_form.derive`."""
+        return {"parameters": parameters}
 
     # --- a consistent start -----------------------------------------------------------------------
 

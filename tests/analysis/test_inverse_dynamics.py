@@ -206,6 +206,34 @@ def test_what_an_arm_with_a_passive_joint_cannot_do_is_named():
     _forward(m, inv)
 
 
+def test_reactions_that_change_with_the_rule_are_not_determinate():
+    corners = {"A": (0, 0), "B": (-0.2, 0.4), "C": (0.3, 0.9), "D": (0.8, 0.4), "E": (0.6, 0)}
+    places = {name: np.array(at, dtype=float) for name, at in corners.items()}
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    bars = []
+    for a, b in zip("ABCD", "BCDE", strict=True):
+        middle = 0.5 * (places[a] + places[b])
+        bars.append(m.body(a.lower() + b.lower(), mass=1.0, inertia=0.02, position=middle))
+    follower = m.body("follower", mass=0.5, inertia=0.01, position=(0.0, 2.0))
+    m.revolute("apart", m.ground, follower, at=(0.1, 2.0))
+    for name, one, other in zip("ABCDE", [m.ground, *bars], [*bars, m.ground], strict=True):
+        m.revolute(name, one, other, at=places[name])
+    t = np.linspace(0.0, 1.0, 11)
+    motion = {"A.angle": 0.3 * np.sin(2 * t), "E.angle": -0.2 * np.sin(3 * t)}
+    motion["apart.angle"] = 0.4 * t**2
+    enough = ["A.angle", "E.angle", "apart.angle"]
+    assert m.inverse_dynamics((t, motion), enough).reaction("C").determinate.all()
+    one, other = (
+        m.inverse_dynamics((t, motion), [*enough, "C.angle"], rule=rule)
+        for rule in ("least norm", "smallest maximum")
+    )
+    for name in "ABCDE":
+        assert np.abs(one.reaction(name).force - other.reaction(name).force).max() > 0.1
+        assert not one.reaction(name).determinate.any()
+    assert np.allclose(one.reaction("apart").force, other.reaction("apart").force)
+    assert one.reaction("apart").determinate.all()
+
+
 def _forward(m: zw.Mechanism, inv) -> None:
     system = m.system
     for i, t in enumerate(inv.t):

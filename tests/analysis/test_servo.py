@@ -357,3 +357,20 @@ def test_programs_that_are_not_smooth_enough_are_refused_with_the_time():
         system.servo({"y": ramp}, actuators=B).solve(np.linspace(0.0, 1.0, 11))
     with pytest.raises(zw.ZwangError, match="times that grow"):
         system.servo({"y": smooth}, actuators=B).solve([1.0, 0.0])
+
+
+def test_a_start_names_coordinates_of_joints():
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    cart = m.body("cart", mass=2.0, inertia=0.1)
+    pole = m.body("pole", mass=0.5, inertia=0.02, position=(0, -0.5))
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.revolute("pin", cart, pole, at=(0, 0))
+    start = {"rail.displacement": 0.0, "pin.angle": 0.3}
+    found = m.assemble(start=start)
+    assert abs(m.system.joint_coordinate("pin.angle", found) - 0.3) < 1e-12
+    m.servo({"rail.displacement": lambda t: 0.1 * t**3}, ["rail.displacement"], start=start)
+    with pytest.raises(zw.InputError, match=r"start.*'rail.displacmnt'"):
+        m.servo({"rail.displacement": np.sin}, ["rail.displacement"], start={"rail.displacmnt": 0})
+    times = np.linspace(0.0, 1.0, 5)
+    with pytest.raises(zw.ZwangError, match=r"m\.drive .* m\.servo"):
+        m.inverse_dynamics((times, {"rail.displacement": np.sin}), ["rail.displacement"])

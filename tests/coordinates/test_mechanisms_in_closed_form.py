@@ -245,3 +245,55 @@ def test_a_free_body_alone_keeps_eulers_equations():
     J1, J2, J3, w2, w3 = sp.symbols("J_top1 J_top2 J_top3 top_v4 top_v5")
     assert sp.simplify(form.acceleration[3] - (J2 - J3) * w2 * w3 / J1) == 0
     assert sp.simplify(form.M[0, 0] - sp.Symbol("m_top")) == 0  # not m (e·e)²
+
+
+@pytest.fixture(scope="module")
+def sleigh():
+    """A body on a blade, 0.4 behind its centre of mass."""
+    m = zw.Mechanism(plane="xy")
+    body = m.body("s", mass=2.0, inertia=0.3, position=(0.4, 0))
+    m.knife_edge("blade", m.ground, body, at=(0, 0), reference="x")
+    return m
+
+
+def test_constraints_of_velocities_are_used_where_they_hold(sleigh):
+    form, plain = sleigh.derive(use_constraints=True), sleigh.derive()
+    assert [s.name for s in form.names.coordinates] == ["s_x", "s_y", "s_theta"]
+    angle, speed, rate = 0.3, -0.7, 0.5
+    v = [speed * np.cos(angle) - 0.4 * rate * np.sin(angle)]
+    v += [speed * np.sin(angle) + 0.4 * rate * np.cos(angle), rate]
+    for name in ("acceleration", "multipliers"):
+        got, want = (f.at(name, [0.1, 0.2, angle], v) for f in (form, plain))
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert not np.allclose(form.at("acceleration", [0, 0, 0.3], [1, 2, 3])[1], 0.0)
+
+
+def test_coordinates_of_bodies_are_written_with_the_same_letters(sleigh):
+    form, joints = sleigh.system.derive(), sleigh.derive()
+    assert set(form.parameters) == {"m_s", "J_s"}
+    assert {s.name for s in form.names.velocities} == {"s_vx", "s_vy", "s_omega"}
+    angle = sp.Symbol("s_theta")
+    as_turn = {sp.Symbol("s_cos"): sp.cos(angle), sp.Symbol("s_sin"): sp.sin(angle)}
+    as_turn |= {sp.Symbol(f"s_v{k}"): sp.Symbol(f"s_{k}_dot") for k in "xy"}
+    as_turn[sp.Symbol("s_omega")] = sp.Symbol("s_theta_dot")
+    assert sp.simplify(form.acceleration.subs(as_turn) - joints.acceleration).is_zero_matrix
+    # Squares of cosine and sine add up to one.
+    assert form.acceleration[0].count_ops() <= joints.acceleration[0].count_ops()
+
+
+def test_gravity_has_a_letter_in_the_coordinates_of_bodies():
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    m.body("ball", mass=2.0, inertia=0.1, free=True)
+    form = m.system.derive()
+    assert form.parameters == {"g": 9.81, "m_ball": 2.0, "J_ball": 0.1}
+    assert list(form.acceleration) == [0, -sp.Symbol("g"), 0]
+    assert list(m.system.derive(parameters={"g": 10}).acceleration) == [0, -10, 0]
+    with pytest.raises(zw.InputError, match="'nothing'"):
+        m.system.derive(parameters={"nothing": 1})
+
+
+def test_dots_stand_over_the_letter_and_the_owner_below(sleigh, rolling_disk):
+    assert r"\ddot{\theta}_{s}" in sleigh.derive().latex()
+    assert r"\ddot{\psi}_{disk}" in rolling_disk[1].latex()
+    assert r"\theta_{disk}" in rolling_disk[1].latex("A")
+    assert r"\dot{v}_{s,x}" in sleigh.system.derive().latex()

@@ -365,3 +365,9 @@ def test_a_rate_given_for_a_period_is_noted():
         for n in cart().simulate([0.0], until=1.0, controllers={"pid": pid()}).notes
         if "once" in n
     ]
+
+
+def test_a_parameter_that_a_controller_sets_is_a_channel():
+    counting = zw.controller(lambda sample: {"u": 1.0 + sample.number}, 0.1)
+    run = cart().simulate([0.0], until=0.5, save=0.1, controllers={"counting": counting})
+    assert run["u"].tolist() == [1.0, 1.0, 2.0, 3.0, 4.0, 5.0]  # held until each saved state

@@ -633,3 +633,30 @@ def test_latex_without_a_clash_has_plain_letters():
     text = one.derive().latex()
     assert text.splitlines()[1].startswith("M &= ")
     assert "Note" not in text
+
+
+def inclined(degrees):
+    """A block on a rough ramp."""
+    slope = np.radians(degrees)
+    along = np.array([np.cos(slope), -np.sin(slope)])
+    normal = np.array([np.sin(slope), np.cos(slope)])
+    return zw.System(
+        ["x", "y"],
+        parameters={"m": 3.0, "g": 9.81, "mu": 0.2},
+        mass=lambda p: p.m * np.eye(2),
+        force=lambda p: [0.0, -p.m * p.g],
+        constraints={"ramp": zw.position(lambda q: q @ normal)},
+        nonideal={"ramp": lambda p, reaction: -p.mu * reaction.multipliers[0] * along},
+    )
+
+
+def test_functions_of_simple_angles_are_roots_and_others_short_decimals():
+    g, mu = sp.symbols("g mu")
+    acceleration = inclined(30).derive().acceleration[0]
+    assert sp.expand(acceleration - g * (sp.sqrt(3) - 3 * mu) / 4) == 0
+    found = inclined(20).derive().acceleration[0]
+    expected = g * sp.cos(sp.pi / 9) * (sp.sin(sp.pi / 9) - mu * sp.cos(sp.pi / 9))
+    for values in ({g: 9.81, mu: 0.2}, {g: 1.0, mu: 0.9}):
+        assert abs(float((found - expected).subs(values))) < 1e-11
+    assert len(str(found)) < 50
+    assert all(abs(x.p) < 100 and x.q < 100 for x in found.atoms(sp.Rational))

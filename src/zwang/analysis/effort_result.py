@@ -37,7 +37,8 @@ class EffortReaction:
     joint : name.
     force, moment : shape (nt, 3), world axes; the moment is about `point`.
     point : in the world, shape (nt, 3).
-    determinate : whether it follows from motion and efforts at each time, shape (nt,).
+    determinate : whether it follows from the motion at each time, shape (nt,): not where joints
+        repeat each other, nor where it changes with efforts that move nothing, which `rule` chose.
     """
 
     joint: str
@@ -178,21 +179,36 @@ class InverseDynamics:
 
     @computed_once
     def _reactions(self) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
-        """A (nt, m, nv), the least multipliers (nt, m) and dependencies of the rows."""
+        """A (nt, m, nv), the least multipliers (nt, m), and what may be added to these.
+
+        Dependencies of the rows may, and what efforts of the family change: they move nothing, but
+        a rule chose among them.
+        """
         system, at = self._actuators.system, self.motion
         terms = system.equations.terms_at(at.q, at.v, at.t, self._p)
         B, _ = self._actuators.rates(at, self._p)
         M, A = terms.mass_matrix, terms.constraint_matrix
         r = np.einsum("nij,nj->ni", M, self.reached_acceleration) - terms.applied_force
-        r = r - np.einsum("nik,nk->ni", B, self._tau)
+        lam, free = self._multipliers(A, r, self._tau, B, terms.nonideal_force)
+        for k in range(max((Z.shape[1] for Z in self.family), default=0)):
+            own = [Z[:, k] if k < Z.shape[1] else np.zeros(len(Z)) for Z in self.family]
+            strain, _ = self._multipliers(A, 0.0 * r, own, B, 0.0 * r)
+            free = [np.column_stack(pair) for pair in zip(free, strain, strict=True)]
+        return A, lam, free
+
+    def _multipliers(
+        self, A: FloatArray, r: FloatArray, tau: Any, B: FloatArray, C: FloatArray
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        """The least multipliers under efforts τ (nt, m), and dependencies of the rows."""
+        system, at = self._actuators.system, self.motion
+        r = r - np.einsum("nik,nk->ni", B, tau)
         parts = parts_of(system)
         if parts is None or not parts.workless:
-            return A, *_least(A, r - terms.nonideal_force)
+            return _least(A, r - C)
         # Teeth push apart what bearings hold, by what they transmit under the efforts.
         bodies: Any = system.equations
         lam, _ = _least(A, r)
-        pushed = bodies.bulk.laws(parts.workless, at.q, at.v, at.t, self._p, lam)
-        return A, *_least(A, r - pushed)
+        return _least(A, r - bodies.bulk.laws(parts.workless, at.q, at.v, at.t, self._p, lam))
 
     def multipliers(self, name: str) -> FloatArray:
         """The least λ of a constraint under the efforts, shape (nt, rows)."""

@@ -56,7 +56,9 @@ def require_driven(
             directions=motions,
             must="determine the whole motion with the constraints, away from singular positions",
             but=f"leaves {count} motion{'s' if count > 1 else ''} open, of {listing(names)}",
-            advice="Give quantities of these too.",
+            advice="Give quantities of these too. Where they are to move freely, drive what is "
+            "given with m.drive and simulate, which has the effort of the driver, or find efforts "
+            "with m.servo.",
         )
     raise NotUniqueError(
         "kinematics",

@@ -29,6 +29,8 @@ C = TypeVar("C")
 
 #: Flag of functions with ``**values``: `inspect.CO_VARKEYWORDS`, without loading `inspect`.
 ANY_KEYWORDS = 0x08
+#: Flag of functions with ``*values``: `inspect.CO_VARARGS`.
+ANY_PLACES = 0x04
 #: What a call is about, by the arguments it was given: "screw joint 'nut'".
 Subject = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 
@@ -52,6 +54,33 @@ class ArgumentNames:
         self.all = (*by_name, *(name for name in by_place if name not in ("self", "cls")))
         self.known = frozenset((*by_name, *by_place))
         self.needed = frozenset(by_name) - frozenset(function.__kwdefaults__ or ())
+        self._by_place, self._by_name = by_place, by_name
+        self._defaults = len(function.__defaults__ or ())
+        self._any_places = bool(code.co_flags & ANY_PLACES)
+
+    def require_places(
+        self, given: tuple[Any, ...], named: Mapping[str, Any], what: str = ""
+    ) -> None:
+        """Refuse more values than there are places for, or fewer than have no default."""
+        own = 1 if self._by_place[:1] in (("self",), ("cls",)) else 0
+        places, count = self._by_place[own:], len(given) - own
+        if count > len(places) and not self._any_places:
+            most = f"{len(places)} value{'s' * (len(places) != 1)}"
+            listed = f" without a name: {', '.join(places)}" if places else " without a name"
+            raise InputError(
+                what or self.function,
+                must=f"be given at most {most}{listed}",
+                but=f"is given {count}",
+                advice=f"Give others by name: {', '.join(self._by_name)}."
+                if self._by_name
+                else None,
+            ) from None
+        needed = places[count : len(places) - self._defaults] if count >= 0 else ()
+        missing = [name for name in needed if name not in named]
+        if missing:
+            raise InputError(
+                what or self.function, must=f"be given {' and '.join(missing)}"
+            ) from None
 
 
 def known_keywords(
@@ -81,6 +110,7 @@ def known_keywords(
             except TypeError:  # looked at only then: calls in loops pay nothing for it
                 what = about(args, kwargs) if about else ""
                 require_keywords(names, kwargs, what, renamed, refused)
+                names.require_places(args, kwargs, what)
                 raise
 
         return calling

@@ -182,3 +182,16 @@ class Parameters:
                 )
             result[start:end] = array.ravel()
         return result
+
+    def of(self, p: FloatArray, name: str) -> FloatArray:
+        """One of them out of a flat array."""
+        start, end, shape = self._slots[name]
+        return p[start:end].reshape(shape)
+
+    def changed(self, p: FloatArray, values: Mapping[str, Any]) -> FloatArray:
+        """A flat array with other values of some."""
+        result = p.copy()
+        for name, value in values.items():
+            start, end, _ = self._slots[name]
+            result[start:end] = np.ravel(value)
+        return result

@@ -4,7 +4,9 @@ Each symbol, each sine, cosine, root, and anything else that is not rational bec
 a field of fractions, in which SymPy adds, multiplies and cancels quickly and exactly. What is known
 about generators is kept as relations, by which powers are lowered (`Algebra.lowered`):
 
-    cos²a = 1 − sin²a,        (ᵏ√e)ᵏ = e,        |e|² = e².
+    cos²a = 1 − sin²a,        (ᵏ√e)ᵏ = e,        |e|² = e²,
+
+and the last square of coordinates of unit length, such as Euler parameters, by the others.
 
 Sines of sums are expanded where sines of the parts occur as well. The result is a normal form: a
 fraction that is zero only if its numerator is, apart from relations that are not listed here.
@@ -43,9 +45,15 @@ class Algebra:
     expressions : all that will be calculated with; anything `encode` sees later must be made of
         the same symbols and functions.
     budget : the time it may take, asked before whatever may take long.
+    unit : groups of symbols whose squares add up to one.
     """
 
-    def __init__(self, expressions: Iterable[Any], budget: Budget | None = None) -> None:
+    def __init__(
+        self,
+        expressions: Iterable[Any],
+        budget: Budget | None = None,
+        unit: Iterable[Iterable[Any]] = (),
+    ) -> None:
         from sympy.polys.domains import QQ
         from sympy.polys.fields import FracField
 
@@ -65,6 +73,9 @@ class Algebra:
         self.field: Any = FracField(order or [_dummy("one")], QQ)
         self._place = {s: k for k, s in enumerate(self.field.symbols)}
         self._elements: dict[Any, Any] = {}
+        groups = [sorted(group, key=str) for group in unit]
+        #: Last symbol of a group of unit length → the others, where all occur.
+        self._unit = {g[-1]: g[:-1] for g in groups if all(s in self._place for s in g)}
         self.relations = self._relations()
 
     # --- expression → generators ------------------------------------------------------------------
@@ -141,6 +152,9 @@ class Algebra:
                 found.append(
                     Relation(self._place[g], 2, one - self._element(self._cosines[g]) ** 2)
                 )
+            elif g in self._unit:
+                others = sum((self._element(s) ** 2 for s in self._unit[g]), self.field.zero)
+                found.append(Relation(self._place[g], 2, one - others))
             elif g in self._roots:
                 radicand, degree = self._roots[g]
                 found.append(Relation(self._place[g], degree, self._element(radicand)))

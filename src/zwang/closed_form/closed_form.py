@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.closed_form.budget import SECONDS, Budget, DerivationProgress
+from zwang.closed_form.decimals import with_decimals
 from zwang.closed_form.names import SymbolNames, name_all
 from zwang.display import Displayed
 from zwang.errors import InputError, MissingExtraError, NotApplicableError, UnknownNameError
@@ -253,6 +254,7 @@ def derive(
     report: Callable[[DerivationProgress], Any] | None = None,
     notes: Sequence[str] = (),
     acute: Sequence[str] = (),
+    owned: Mapping[str, tuple[str, str]] | None = None,
 ) -> ClosedForm:
     """The closed form of a system; see `zwang.System.derive`.
 
@@ -260,6 +262,7 @@ def derive(
     ----------
     notes : sentences that stand before those on the solution.
     acute : angles between −π/2 and π/2.
+    owned : coordinate or velocity → its letter, and what it belongs to.
     """
     try:
         import sympy as sp
@@ -268,7 +271,7 @@ def derive(
     from zwang.closed_form.derivation import Derivation
     from zwang.closed_form.samples import sampled
 
-    names = name_all(model.definition, model.row_names, parameters)
+    names = name_all(model.definition, model.row_names, parameters, owned)
     motion: dict[str, Any] = {}
     with Budget(seconds, report) as budget:
         derivation = Derivation(
@@ -280,15 +283,13 @@ def derive(
             positive=[sp.cos(sp.Symbol(name)) for name in acute],
         )
         if solve:
-            samples = sampled(system, names, acute)
+            samples = sampled(system, names, acute, model.unit, anywhere=not use_constraints)
             found, more = derivation.motion(samples, limit)
             notes = (*notes, *more)
-            motion = {name: sp.ImmutableDenseMatrix(x) for name, x in found.items()}
+            motion = {name: _readable(x) for name, x in found.items()}
             _check("acceleration", motion["acceleration"], samples.values, samples.acceleration)
             _check("constraint_force", motion["constraint_force"], samples.values, samples.force)
-        terms: dict[str, Any] = {
-            name: sp.ImmutableDenseMatrix(x) for name, x in derivation.terms(TERMS).items()
-        }
+        terms: dict[str, Any] = {name: _readable(x) for name, x in derivation.terms(TERMS).items()}
     return ClosedForm(
         **terms,
         names=names,
@@ -296,6 +297,12 @@ def derive(
         notes=tuple(notes),
         _motion=motion,
     )
+
+
+def _readable(matrix: Any) -> Any:
+    import sympy as sp
+
+    return sp.ImmutableDenseMatrix(matrix.applyfunc(with_decimals))
 
 
 def _check(name: str, matrix: Any, values: Mapping[str, FloatArray], expected: FloatArray) -> None:

@@ -25,6 +25,8 @@ REFUSED = ("remainder", "erfinv")
 
 #: Numbers with no more digits than this are taken to be typed, not computed.
 TYPED_DIGITS = 12
+#: Units in the last place by which a function of a rounded argument is off.
+ROUNDING = 2
 
 
 def to_sympy(
@@ -83,7 +85,8 @@ def _refuse(operation: str) -> None:
 def number(value: float) -> Any:
     """An exact number for a float: the decimal, ratio, root or multiple of π that was meant.
 
-    A ratio or root is taken only where it has small numbers in it and gives the very same float.
+    A ratio or root is taken only where it has small numbers in it and gives the same float up to
+    rounding: sin(np.radians(30)) is a half.
     """
     import sympy as sp
 
@@ -94,12 +97,16 @@ def number(value: float) -> Any:
         return sp.Rational(decimal)
     for unit, scale in ((sp.S.One, 1.0), (sp.pi, math.pi)):
         ratio = Fraction(value / scale).limit_denominator(1000)
-        if float(ratio) * scale == value:
+        if _same(float(ratio) * scale, value):
             return sp.Rational(ratio.numerator, ratio.denominator) * unit
     square = Fraction(value * value).limit_denominator(100)
-    if math.copysign(math.sqrt(square), value) == value:
+    if _same(math.copysign(math.sqrt(square), value), value):
         return (1 if value > 0 else -1) * sp.sqrt(sp.Rational(square.numerator, square.denominator))
     return sp.Rational(decimal)
+
+
+def _same(x: float, y: float) -> bool:
+    return abs(x - y) <= ROUNDING * math.ulp(y)
 
 
 def _as_number(x: Any) -> Any:

@@ -71,7 +71,8 @@ class Derivation:
         self._budget = budget
         budget.begin(0, sum(len(matrix.flat()) for matrix in self._given.values()))
         given = (e for matrix in self._given.values() for e in matrix.flat())
-        self._algebra = Algebra(given, budget)
+        unit = [[names.coordinates[k] for k in group] for group in model.unit]
+        self._algebra = Algebra(given, budget, unit)
         self._elements = {
             name: [self._encoded(e) for e in matrix.flat()] for name, matrix in self._given.items()
         }

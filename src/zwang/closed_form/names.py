@@ -57,13 +57,17 @@ class SymbolNames:
         for name, default in definition.parameters.items():
             entries = zip(np.ravel(self.parameters[name]), default.ravel(), strict=True)
             for entry, value in entries:
-                if entry.is_Symbol:
-                    values.setdefault(entry.name, float(value))
+                factor, letter = entry.as_coeff_Mul()
+                if letter.is_Symbol:
+                    values.setdefault(letter.name, float(value) / float(factor))
         return values
 
 
 def name_all(
-    definition: Definition, rows: Sequence[str], replaced: Mapping[str, Any] | None = None
+    definition: Definition,
+    rows: Sequence[str],
+    replaced: Mapping[str, Any] | None = None,
+    owned: Mapping[str, tuple[str, str]] | None = None,
 ) -> SymbolNames:
     """Symbols for a system.
 
@@ -71,6 +75,7 @@ def name_all(
     ----------
     rows : names of the constraint rows.
     replaced : parameter → number, expression, or array of these in its place.
+    owned : coordinate or velocity → its letter, and what it belongs to, which is its subscript.
     """
     import sympy as sp
 
@@ -83,16 +88,29 @@ def name_all(
             latex[s] = shown
         return s
 
-    q = tuple(symbol(name) for name in definition.coordinates)
-    rates = {f"{x}_dot": x for x in definition.coordinates}
-    rate_symbols = tuple(symbol(name, _dotted(x, r"\dot")) for name, x in rates.items())
+    belongs = {_identifier(name): pair for name, pair in (owned or {}).items()}
+    coordinates, velocities = (
+        [_identifier(name) for name in names]
+        for names in (definition.coordinates, definition.velocities)
+    )
+
+    def dotted(name: str, accent: str) -> str:
+        return _owned(*belongs[name], accent) if name in belongs else _dotted(name, accent)
+
+    def plain(name: str) -> sp.Symbol:
+        return symbol(name, _owned(*belongs[name]) if name in belongs else None)
+
+    q = tuple(plain(name) for name in coordinates)
+    rates = {f"{x}_dot": x for x in coordinates}
+    rate_symbols = tuple(symbol(name, dotted(x, r"\dot")) for name, x in rates.items())
     v, a = [], []
-    for name in definition.velocities:
-        v.append(symbol(name))
+    for name in velocities:
         if name in rates:  # the velocity of a coordinate
-            a.append(symbol(f"{rates[name]}_ddot", _dotted(rates[name], r"\ddot")))
+            v.append(symbol(name))
+            a.append(symbol(f"{rates[name]}_ddot", dotted(rates[name], r"\ddot")))
         else:
-            a.append(symbol(f"{name}_dot", _dotted(name, r"\dot")))
+            v.append(plain(name))
+            a.append(symbol(f"{name}_dot", dotted(name, r"\dot")))
     multipliers = tuple(symbol("lambda_" + _identifier(row), _multiplier(row)) for row in rows)
     return SymbolNames(
         q,
@@ -169,3 +187,17 @@ def _dotted(name: str, accent: str) -> str:
 
     head, underscore, rest = sp.latex(sp.Symbol(name)).partition("_")
     return f"{accent}{{{head}}}{underscore}{rest}"
+
+
+def _owned(letter: str, owner: str, accent: str = "") -> str:
+    r"""``\dot{\psi}_{coin}`` for psi of the coin, ``v_{coin,x}`` for vx."""
+    import sympy as sp
+
+    head, index = letter, ""
+    if len(letter) > 1 and (letter[-1] in "xyz" or letter[-1].isdigit()):
+        head, index = letter[:-1], f",{letter[-1]}"
+    shown = sp.latex(sp.Symbol(head))
+    if accent:
+        shown = f"{accent}{{{shown}}}"
+    words = owner.replace("_", r"\_")
+    return f"{shown}_{{{words}{index}}}"

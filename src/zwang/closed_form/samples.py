@@ -63,16 +63,24 @@ class SampledValues:
     multipliers: FloatArray
 
 
-def sampled(system: Numerical, names: SymbolNames, acute: Sequence[str] = ()) -> SampledValues:
+def sampled(
+    system: Numerical,
+    names: SymbolNames,
+    acute: Sequence[str] = (),
+    unit: Sequence[Sequence[int]] = (),
+    *,
+    anywhere: bool = True,
+) -> SampledValues:
     """Random states that satisfy the constraints, and the motion there.
 
     Parameters take their default values, or those of what was put in their place; symbols that
     came in that way take the default of the entry they stand for, or random values. Acute angles
-    stay between −π/2 and π/2.
+    stay between −π/2 and π/2, and groups of coordinates of unit length have it. Where no state on
+    the constraints is found, one anywhere will do, unless formulas hold on the constraints alone.
     """
     rng = np.random.default_rng(0)
     parameters, extra = _parameters(system.definition, names, rng)
-    states = [_state(system, rng, parameters, acute) for _ in range(COUNT)]
+    states = [_state(system, rng, parameters, acute, unit, anywhere=anywhere) for _ in range(COUNT)]
     q, v, t = (np.array([s[k] for s in states], dtype=float) for k in range(3))
     solution = system.solve(q, v, t, parameters=parameters)
     values = {s.name: q[:, k] for k, s in enumerate(names.coordinates)}
@@ -110,6 +118,9 @@ def _state(
     rng: np.random.Generator,
     parameters: Mapping[str, Any],
     acute: Sequence[str],
+    unit: Sequence[Sequence[int]],
+    *,
+    anywhere: bool,
 ) -> tuple[Any, Any, float]:
     """A random state on the constraints; after some failures, one anywhere."""
     definition = system.definition
@@ -117,10 +128,12 @@ def _state(
     for attempt in range(10):
         q = rng.normal(size=len(definition.coordinates))
         q = np.where([name in acute for name in definition.coordinates], np.arctan(q), q)
+        for group in unit:
+            q[list(group)] /= np.linalg.norm(q[list(group)])
         v = rng.normal(size=len(definition.velocities))
         t = float(rng.uniform())
         try:
-            if definition.constraints and attempt < 7:
+            if definition.constraints and (attempt < 7 or not anywhere):
                 preferred = dict(zip(definition.coordinates, q, strict=True))
                 speed = {"prefer": dict(zip(definition.velocities, v, strict=True))}
                 state = system.assemble(

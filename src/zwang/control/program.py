@@ -113,7 +113,8 @@ def programmed(
         lagrangian=given.lagrangian,
         acceleration_energy=given.acceleration_energy,
     )
-    return replace(definition, program=(*given.program, *named)), named
+    names = (*given.program, *named)
+    return replace(definition, program=names, geometry=given.geometry), named
 
 
 def require_used(model: TracedModel, added: Iterable[str], program: Iterable[str]) -> None:

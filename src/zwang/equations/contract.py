@@ -137,19 +137,37 @@ class Equations(ABC):
 
     def parameter_values(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All parameters by name, defaults replaced by the given values."""
-        return self._parameters.by_name(parameters)
+        return self._parameters.by_name(self._with_geometry(parameters))
 
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
         """All parameters as one flat array, defaults replaced by the given values."""
-        return self._parameters.vector(parameters)
+        return self._parameters.vector(self._with_geometry(parameters))
+
+    def _with_geometry(self, parameters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Parameters with the numbers that follow from those of geometry."""
+        geometry = self.definition.geometry
+        if geometry is None or not isinstance(parameters, Mapping) or not parameters:
+            return parameters
+        if self._parameters.are_defaults(parameters):
+            return parameters
+        decisive = {*geometry.names, *geometry.derived}
+        return geometry.expanded(parameters) if decisive & parameters.keys() else parameters
 
     def free_parameter(self, name: str) -> bool:
         """Whether a parameter may be any finite number, from which no other follows."""
+        geometry = self.definition.geometry
+        if geometry is not None and (name in geometry.names or name in geometry.derived):
+            return False
         return name in self.definition.parameters
 
     def consistent_parameters(self, p: FloatArray) -> FloatArray:
-        """The flat array p with all that follows from some of its entries; here nothing does."""
-        return p
+        """The flat array p with the numbers that follow from its parameters of geometry."""
+        geometry = self.definition.geometry
+        if geometry is None:
+            return p
+        return self._parameters.changed(
+            p, geometry.expanded({name: self._parameters.of(p, name) for name in geometry.names})
+        )
 
     def parameter_sizes(self, p: FloatArray) -> FloatArray:
         """To which size each parameter is rounded: its own, or that of the vector it belongs to."""

@@ -119,25 +119,8 @@ class MechanismEquations(Equations):
         """To which size each parameter is rounded."""
         return sizes_of(self.parts, p)
 
-    def parameter_values(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """All parameters by name, with the numbers that follow from those of geometry."""
-        return super().parameter_values(self._with_geometry(parameters))
-
-    def _with_geometry(self, parameters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """Parameters with the numbers that follow from those of geometry."""
-        geometry = self.parts.geometry
-        if geometry is None or not isinstance(parameters, Mapping) or not parameters:
-            return parameters
-        if self._parameters.are_defaults(parameters):
-            return parameters
-        decisive = {*geometry.names, *geometry.derived}
-        return geometry.expanded(parameters) if decisive & parameters.keys() else parameters
-
     def free_parameter(self, name: str) -> bool:
         """Whether a parameter may be any finite number, from which no other follows."""
-        geometry = self.parts.geometry
-        if geometry is not None and (name in geometry.names or name in geometry.derived):
-            return False
         return not name.endswith((".mass", ".inertia")) and super().free_parameter(name)
 
     def consistent_parameters(self, p: FloatArray) -> FloatArray:
@@ -154,7 +137,7 @@ class MechanismEquations(Equations):
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
         """All parameters as one flat array; masses and inertias no body can have are refused."""
         parameters = self._with_geometry(parameters)
-        result = super().parameter_vector(parameters)
+        result = self._parameters.vector(parameters)
         if not parameters or self._parameters.are_defaults(parameters):
             return result
         defaults = self.definition.parameters

@@ -57,6 +57,11 @@ def rolling_disk(
 
     Source: Blajer (1992), section 6, as corrected.
 
+    The heading φ turns about the vertical z, from x to the horizontal ξ in the plane of the disk,
+    anticlockwise from above. The lean θ, zero upright, is positive towards the left of ξ: with
+    φ = 0 the centre moves towards +y. The spin ψ turns about ζ = ξ × η, the normal to the right of
+    ξ, with η from the contact to the centre, so that a positive ψ̇ rolls along −ξ: ẋ_P = −r ψ̇ cos φ.
+
     Parameters
     ----------
     form : ``"dependent"``: six coordinates and quasi-velocities v; the point of contact is at

@@ -70,10 +70,14 @@ def described(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
         # As ``inspect.Signature.bind`` has it, in a tenth of the time.
         given = dict(zip(names, args, strict=False)) | kwargs
         numbers = self.with_numbers(given) if len(args) <= len(names) else given
-        if numbers is given:
-            result = method(self, *args, **kwargs)
-        else:
-            result = cast("Callable[..., R]", method)(self, **numbers)
+        try:
+            if numbers is given:
+                result = method(self, *args, **kwargs)
+            else:
+                result = cast("Callable[..., R]", method)(self, **numbers)
+        except TypeError:
+            accepted.require_places((self, *args), kwargs)
+            raise
         del self.description[before:]
         arguments = {
             name: settled(given[name])

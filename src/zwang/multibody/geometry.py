@@ -103,9 +103,13 @@ class GeometryParameters:
                     advice="Build another mechanism for such values.",
                 )
 
-    @cached_property
+    @property
     def derived(self) -> frozenset[str]:
         """Numbers of bodies and elements that follow from the parameters: ``pin.at_a``."""
+        return self._derived
+
+    @cached_property
+    def _derived(self) -> frozenset[str]:
         base = self._base.all_parameters
         found: set[str] = set()
         for shift in SHIFTS:

@@ -138,6 +138,7 @@ def _project(
             name: _law(law, multipliers[_numbers(blocks, name)], lift) for name, law in laws.items()
         },
         kinematics=None if plain else (_function(N, lift, matrix=True), _function(n0, lift)),
+        geometry=model.definition.geometry,
     )
     owners = {name: model.owner(name) for name in blocks}
     return TracedModel(definition, s, N, n0, M_d, Q_d, T, V, blocks, multipliers, C, owners=owners)

@@ -490,7 +490,8 @@ class Run(Displayed):
         """A channel over time by name, shape (nt,), or (nt, 3) of a vector; states by number.
 
         Names are those of coordinates and velocities, then those of `channels`; of a vector,
-        ``run["pin.force.x"]`` and ``run["pin.force.magnitude"]`` are parts.
+        ``run["pin.force.x"]`` and ``run["pin.force.magnitude"]`` are parts. A parameter has the
+        values that events and controllers gave it.
 
         ``run[-1]`` is the last saved state, ``run[10:20]`` and ``run[run.t > 1.0]`` are several.
         """
@@ -504,7 +505,21 @@ class Run(Displayed):
             return _of_mechanisms().channel(self, name)
         from zwang.results.channels import channel_values
 
-        return channel_values(self, name)
+        try:
+            return channel_values(self, name)
+        except UnknownNameError:
+            if name not in self.parameters:
+                raise
+        return self._held(name)
+
+    def _held(self, name: str) -> FloatArray:
+        """Values of a parameter at the saved states, as events and controllers changed it."""
+        rows = [
+            np.broadcast_to(value, (s.last - s.first, *np.shape(value)))
+            for s in self._occupied()
+            for value in (s.parameters[name],)
+        ]
+        return np.concatenate(rows).astype(float)
 
     @computed_once
     def channels(self) -> ChannelTable:

@@ -152,8 +152,13 @@ def stopped_by_memory(t: float, rows: int, size: float) -> str:
 def stopped_by_guard(found: object, carrier: Any) -> str:
     """How a simulation ended whose program disagrees with the full terms of the system."""
     how = (
-        ""
+        "write constraints so that they can be differentiated there, without roots and absolute "
+        "values that become zero, and leave out those that say the same twice; if that changes "
+        "nothing, please report the system"
         if carrier is None
-        else "; coordinates='absolute' does not use those it was integrated in"
+        else "coordinates='absolute' does not use those it was integrated in"
     )
-    return f"stopped, for the program and the full terms of the system disagree: {found}{how}"
+    return (
+        "stopped by a check, which compares the equations as they are integrated with all "
+        f"equations of the system, and found them to disagree: {found}; {how}"
+    )

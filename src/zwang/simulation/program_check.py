@@ -393,8 +393,8 @@ def freedom_lost(
         return None
     worst = int(np.argmax(np.abs(lost)))
     return Disagreement(
-        f"the program rules out a motion that all constraints allow, most of all "
-        f"{equations.velocities[worst]!r}",
+        f"velocity {equations.velocities[worst]!r} could change by all constraints, but not by the "
+        f"equations as integrated, in which it is held",
         t,
     )
 

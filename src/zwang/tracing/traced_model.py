@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -37,7 +37,15 @@ if TYPE_CHECKING:
 
     from zwang.tracing.own_output import OwnOutput
 
-__all__ = ["Definition", "Lagrangian", "Pressures", "ReactionExpression", "TracedModel", "trace"]
+__all__ = [
+    "DecisiveParameters",
+    "Definition",
+    "Lagrangian",
+    "Pressures",
+    "ReactionExpression",
+    "TracedModel",
+    "trace",
+]
 
 Function = Callable[..., Any]
 
@@ -49,6 +57,24 @@ class Lagrangian:
     kinetic: Function
     potential: Function | None = None
     dissipation: Function | None = None
+
+
+class DecisiveParameters(Protocol):
+    """Parameters that others follow from."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that decide."""
+        ...
+
+    @property
+    def derived(self) -> frozenset[str]:
+        """Those that follow."""
+        ...
+
+    def expanded(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Values with those that follow from them."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -67,6 +93,7 @@ class Definition:
     kinematics : (N(q, t, p), n₀(q, t, p)) or None.
     program : names of the constraints that are not physical but programmed.
     outputs : name → output of the user's.
+    geometry : parameters that others follow from, as points of joints from a length.
     """
 
     coordinates: tuple[str, ...]
@@ -82,6 +109,7 @@ class Definition:
     kinematics: tuple[Function, Function | None] | None = None
     program: tuple[str, ...] = ()
     outputs: Mapping[str, OwnOutput] = field(default_factory=dict)
+    geometry: DecisiveParameters | None = field(default=None, compare=False, repr=False)
 
 
 class ReactionExpression(SymbolArray):

@@ -6,15 +6,14 @@ The full terms of the mechanism are projected on the motions that the joints of 
     Jᵀ M J v̂̇ = Jᵀ (Q − M J̇ v̂) + (A J)ᵀ λ,    A J v̂̇ = b − A J̇ v̂,
 
 with the rows A of what closes loops, drives or is the user's own. Masses, moments of inertia,
-gravity, numbers of forces and the user's parameters stay letters; dimensions become numbers. Free
-bodies that are part of something, and balls, have three turns in place of Euler parameters
-(`turns`).
+gravity, numbers of forces and the user's parameters stay letters; dimensions become numbers, or
+polynomials of parameters that are to stay letters (`dimensions`). Free bodies that are part of
+something, and balls, have three turns in place of Euler parameters (`turns`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,17 +21,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.caching import computed_once
+from zwang.coordinates.joint.dimensions import DimensionPolynomials, polynomials
 from zwang.coordinates.joint.equations import FrameOnLink, Recursion
 from zwang.coordinates.joint.from_bodies import symbolic
-from zwang.coordinates.joint.link_constants import link_constants
+from zwang.coordinates.joint.link_constants import LinkConstants, link_constants
 from zwang.coordinates.joint.programs import JointConstants, JointCoordinateCache
-from zwang.coordinates.joint.tree import MOTIONS, Branch, Tree
+from zwang.coordinates.joint.tree import MOTIONS, STEPS, Branch, Tree
 from zwang.coordinates.joint.turns import TURNS, equal_moments, in_turns, turns_of
 from zwang.equations.contract import Equations
 from zwang.errors import AssemblyError, NotApplicableError
+from zwang.multibody.formula_letters import DIGITS, LETTERS, cleaned, gravity_letters, letters_of
 from zwang.multibody.frozen import Parts
 from zwang.multibody.terms import MechanismSymbols, model_of
 from zwang.solvers.dense import solve
+from zwang.state import State
 from zwang.terms import FloatArray
 from zwang.tracing.constraint import Constraint
 from zwang.tracing.differentiate import Symbols, TracedConstraint
@@ -46,15 +48,11 @@ __all__ = ["ProjectedMechanism", "projected"]
 
 #: Formulas of more bodies are not attempted.
 MOST_BODIES = 10
-#: Dimensions are written with so many digits, and are zero below this share of the largest.
-DIGITS, NOTHING = 13, 1e-14
 #: What so few digits leave of a sum that cancels, as a share of what was summed: a row of a loop in
 #: a plane that is zero on paper. Some hundred numbers go into an entry.
 CANCELLED = 100.0 * 10.0**-DIGITS
-#: Multiples of this angle are kept as such: cos(θ + π/2) is −sin θ.
-STEP = np.pi / 12
-#: Letters of the numbers of bodies and forces, before the name of what they belong to.
-LETTERS = {"mass": "m", "inertia": "J", "stiffness": "k", "damping": "c"}
+#: Iterations by which states are put on constraints, and how near they come.
+ITERATIONS, CLOSED = 30, 1e-12
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,13 @@ class ProjectedMechanism:
     Attributes
     ----------
     joints : the tree and link constants that motions are computed with.
+    dimensions : parameters of geometry that stay letters.
+    on_constraints : whether formulas hold where constraints do, and nowhere else.
     """
 
     joints: JointConstants
+    dimensions: tuple[str, ...] = ()
+    on_constraints: bool = False
 
     @computed_once
     def tree(self) -> Tree:
@@ -116,6 +118,41 @@ class ProjectedMechanism:
         return tuple(found)
 
     @property
+    def owned(self) -> dict[str, tuple[str, str]]:
+        """Coordinates that are called by a letter and what they belong to: ``psi`` of the coin."""
+        return {
+            f"{owner}_{letter}": (letter, owner)
+            for branch in self.tree.branches
+            for owner in (_owner(self.tree, branch),)
+            for letter in _coordinate_letters(self.tree, branch)
+            if len(branch.links) > 1 and not letter.isdigit()
+        }
+
+    def fixed_dimensions(self, given: Container[str]) -> tuple[str, ...]:
+        """Which dimensions not given are numbers here, and which numbers follow from letters."""
+        values = {
+            name: value
+            for name, value in self._dimension_values.items()
+            if name not in given and name not in self.dimensions and not np.ndim(value)
+        }
+        found = []
+        if values:
+            told = ", ".join(f"{name} = {float(value):g}" for name, value in values.items())
+            letter = next(iter(values))
+            found.append(
+                f"dimensions are numbers here, with {told}; "
+                f'parameters={{"{letter}": sympy.Symbol("{letter}")}} keeps a letter'
+            )
+        follow = [
+            name
+            for name, (start, end) in self.parts.slots.items()
+            if name.rpartition(".")[2] in LETTERS and self._varying.intersection(range(start, end))
+        ]
+        if follow:
+            found.append(f"{', '.join(follow)} follow from {', '.join(self.dimensions)}")
+        return tuple(found)
+
+    @property
     def acute(self) -> tuple[str, ...]:
         """Angles between −π/2 and π/2: the second of three turns, which reach every position."""
         branches = [branch for branch in self.tree.branches if turns_of(branch)]
@@ -128,34 +165,28 @@ class ProjectedMechanism:
         One for each number that is kept, with +1, or −1 for g, which points down. Equal moments of
         inertia of a body with three turns share one, so that it is seen to be symmetric.
         """
-        parts, kept = self.parts, {}
+        parts, kept, varying = self.parts, {}, self._varying
         for name, value in parts.all_parameters.items():
             start = parts.slots[name][0]
             flat = np.ravel(value)
             if name == "gravity":
-                acting = np.flatnonzero(flat)
-                for k in acting:
-                    letter = "g" if len(acting) == 1 else f"g_{'xyz'[k]}"
-                    kept[letter] = (name, float(np.sign(flat[k])), (start + int(k),))
+                for k, (letter, sign) in enumerate(gravity_letters(flat)):
+                    kept |= {letter: (name, sign, (start + k,))} if letter else {}
                 continue
             for k, letter in enumerate(self._letters_of(name, flat)):
-                if letter:
+                if letter and start + k not in varying:
                     places = kept[letter][2] if letter in kept else ()
                     kept[letter] = (name, 1.0, (*places, start + k))
         return kept
 
     def _letters_of(self, name: str, flat: FloatArray) -> list[str]:
         """A letter for each entry of a number of the mechanism, none for dimensions."""
-        if name in self.parts.parameters:
-            return [name] if flat.size == 1 else [f"{name}_{k}" for k in range(flat.size)]
-        owner, _, number = name.rpartition(".")
-        if number not in LETTERS or not np.any(flat):
+        geometry = self.parts.geometry
+        if geometry is not None and name in geometry.names and name not in self.dimensions:
             return [""] * flat.size
-        base = f"{LETTERS[number]}_{re.sub(r'[^0-9A-Za-z]+', '', owner)}"
-        if flat.size == 1:
-            return [base]
-        order = equal_moments(self.parts, owner) if owner in self._turned else range(flat.size)
-        return [f"{base}{k + 1}" for k in order]
+        owner = name.rpartition(".")[0]
+        order = equal_moments(self.parts, owner) if owner in self._turned else None
+        return letters_of(self.parts, name, flat, order)
 
     @computed_once
     def _turned(self) -> set[str]:
@@ -198,7 +229,7 @@ class ProjectedMechanism:
         theta = ca.SX.sym("theta", tree.nq)  # zero as placed
         v_hat, t = ca.SX.sym("v", tree.nv), ca.SX.sym("t")
         p = ca.SX.sym("p", len(self.letters))
-        recursion = self._recursion(theta, v_hat, t, self._parameters(p))
+        recursion = self._recursion(theta, v_hat, t, p)
         N = recursion.kinematics()
         bodies = [recursion.body(i) for i in range(len(self.parts.bodies))]
         q_dot, J = ca.mtimes(N, v_hat), _jacobian(recursion, bodies)
@@ -242,23 +273,72 @@ class ProjectedMechanism:
     def _recursion(
         self, theta: casadi.SX, v_hat: casadi.SX, t: casadi.SX, p: casadi.SX
     ) -> Recursion:
-        """The passes over the tree with numbers for its dimensions."""
-        import casadi as ca
+        """The passes over the tree with numbers for its dimensions, or polynomials of letters."""
+        n, count = self.joints.p.size, LinkConstants.count(self.tree)
+        every = self._put(self._cleaned_numbers, p)
+        values, links, origin = every[:n], every[n : n + count], every[n + count :]
+        for k, (_, sign, places) in enumerate(self.letters.values()):
+            for place in places:
+                values[place] = sign * p[k]
+        return Recursion(self.tree, theta + origin, v_hat, t, values, symbolic(self.tree, links))
 
+    @computed_once
+    def _cleaned_numbers(self) -> FloatArray:
+        """Numbers of the mechanism, of its links, and where coordinates are zero, one array."""
         numbers = link_constants(self.tree, self.joints.p)
-        vector = _cleaned(numbers.vector)
+        vector = cleaned(numbers.vector)
         for place, value in numbers.pattern():
             vector[place] = value
-        placed = theta + ca.DM(_cleaned(self._origin(numbers.offset)))
-        return Recursion(self.tree, placed, v_hat, t, p, symbolic(self.tree, ca.SX(ca.DM(vector))))
+        origin = cleaned(self._origin(self.joints, numbers.offset))
+        return np.concatenate([cleaned(self.joints.p), vector, origin])
 
-    def _origin(self, offset: FloatArray) -> FloatArray:
+    def _numbers_at(self, values: Mapping[str, float]) -> FloatArray:
+        """The same for other dimensions, with all digits."""
+        joints = self.joints.found.with_values(
+            self.joints.found.mechanism.parameter_vector({**self._dimension_values, **values})
+        )
+        numbers = link_constants(self.tree, joints.p)
+        return np.concatenate([joints.p, numbers.vector, self._origin(joints, numbers.offset)])
+
+    @property
+    def _dimension_values(self) -> dict[str, Any]:
+        """Values of all parameters of geometry."""
+        parts = self.parts
+        return (
+            {} if parts.geometry is None else {n: parts.parameters[n] for n in parts.geometry.names}
+        )
+
+    @computed_once
+    def _polynomials(self) -> DimensionPolynomials | None:
+        if not self.dimensions:
+            return None
+        defaults = {name: float(self.parts.parameters[name]) for name in self.dimensions}
+        return polynomials(defaults, self._numbers_at)
+
+    @computed_once
+    def _varying(self) -> frozenset[int]:
+        """Places of numbers that follow from dimensions which are letters."""
+        found = self._polynomials
+        own = {self.parts.slots[name][0] for name in self.dimensions}
+        return frozenset() if found is None else frozenset(found.varying.tolist()) - own
+
+    def _put(self, numbers: FloatArray, p: casadi.SX) -> casadi.SX:
+        """Numbers, with polynomials of dimensions that are letters."""
+        import casadi as ca
+
+        found = self._polynomials
+        if found is None:
+            return ca.SX(ca.DM(numbers))
+        order = list(self.letters)
+        return found.put(numbers, {name: p[order.index(name)] for name in self.dimensions})
+
+    def _origin(self, joints: JointConstants, offset: FloatArray) -> FloatArray:
         """Where coordinates are zero: as placed, but for those of free bodies and balls.
 
         Euler parameters stay as they are, and so do the slides and turns in place of them.
         """
         origin, computed = np.zeros(self.tree.nq), self.joints.found.tree
-        placement, _ = self.joints.system.placement
+        placement, _ = joints.system.placement
         for branch, same in zip(self.tree.branches, computed.branches, strict=True):
             for k, link in enumerate(self.tree.links[i] for i in branch.links):
                 if branch.steps != same.steps:
@@ -267,22 +347,33 @@ class ProjectedMechanism:
                     origin[link.q] = placement[computed.links[same.links[k]].q]
         return origin
 
-    def _parameters(self, p: casadi.SX) -> casadi.SX:
-        """All numbers of the mechanism: letters, and dimensions as they are."""
-        import casadi as ca
-
-        values = ca.SX(ca.DM(_cleaned(self.parts.defaults)))
-        for k, (_, sign, places) in enumerate(self.letters.values()):
-            for place in places:
-                values[place] = sign * p[k]
-        return values
-
     # --- numbers, by which closed forms are checked -----------------------------------------------
 
-    def assemble(self, **_asked: Any) -> Any:
-        """None is needed: the closed form holds off the constraints of loops, too."""
-        raise AssemblyError(
-            "closed form of a mechanism", must="hold at any state", but="was asked for one"
+    def assemble(self, *, prefer: Any, velocity: Any, t: float, parameters: Any) -> Any:
+        """A state on the constraints near preferred values, where formulas hold there alone."""
+        if not self.on_constraints:
+            raise AssemblyError(
+                "closed form of a mechanism", must="hold at any state", but="was asked for one"
+            )
+        p = np.array([float(parameters[name]) for name in self.definition.parameters])
+        q, v = (np.array(list(x.values()), dtype=float) for x in (prefer, velocity["prefer"]))
+        positions, rates = self._conditions
+        q = _root(lambda x: positions(x, v, t, p), q)
+        return State(q, _root(lambda x: rates(q, x, t, p), v), t)
+
+    @computed_once
+    def _conditions(self) -> tuple[Any, Any]:
+        """What vanishes on constraints with its derivative: by q, and by v."""
+        import casadi as ca
+
+        model, s = self.model, self.model.state
+
+        def condition(name: str, e: casadi.SX, x: casadi.SX) -> Any:
+            values = [ca.densify(e), ca.densify(ca.jacobian(e, x))]
+            return ca.Function(name, [s.q, s.v, s.t, s.p], values)
+
+        return condition("positions", model.position_values, s.q), condition(
+            "rates", model.rates, s.v
         )
 
     def solve(self, q: Any, v: Any, t: Any, *, parameters: Mapping[str, Any]) -> Any:
@@ -306,8 +397,19 @@ class ProjectedMechanism:
         return ca.Function("terms", [s.q, s.v, s.t, s.p], terms)
 
 
-def projected(equations: Equations, parts: Parts) -> ProjectedMechanism:
+def projected(
+    equations: Equations,
+    parts: Parts,
+    dimensions: tuple[str, ...] = (),
+    *,
+    on_constraints: bool = False,
+) -> ProjectedMechanism:
     """A mechanism in the coordinates of its joints, for closed forms.
+
+    Parameters
+    ----------
+    dimensions : parameters of geometry that stay letters.
+    on_constraints : whether formulas hold where constraints do, and nowhere else.
 
     Raises
     ------
@@ -329,7 +431,20 @@ def projected(equations: Equations, parts: Parts) -> ProjectedMechanism:
             advice="Use m.system.derive(), which keeps the reactions of all joints.",
         )
     cache = JointCoordinateCache.of(equations, parts)
-    return ProjectedMechanism(cache.with_values(parts.defaults))
+    joints = cache.with_values(parts.defaults)
+    return ProjectedMechanism(joints, dimensions, on_constraints)
+
+
+def _root(condition: Callable[[FloatArray], Any], x: FloatArray) -> FloatArray:
+    """The root near x of as many conditions as there may be, dependent ones included."""
+    for _ in range(ITERATIONS):
+        values, slopes = (np.array(part) for part in condition(x))
+        if np.abs(values).max(initial=0.0) <= CLOSED:
+            return x
+        x = x - np.linalg.lstsq(slopes, values[:, 0], rcond=None)[0]
+    raise AssemblyError(
+        "state for a closed form", must="satisfy the constraints", but="none was found"
+    )
 
 
 def _jacobian(recursion: Recursion, bodies: Sequence[FrameOnLink]) -> casadi.SX:
@@ -355,16 +470,24 @@ def _owner(tree: Tree, branch: Branch) -> str:
     return tree.parts.bodies[branch.child].name if branch.joint is None else branch.joint.name
 
 
+def _coordinate_letters(tree: Tree, branch: Branch) -> list[str]:
+    """What the coordinates of a branch are called besides its owner."""
+    count = len(branch.links)
+    if turns_of(branch):
+        return [*("x", "y", "z")[: count - len(TURNS)], *TURNS]
+    if branch.steps == STEPS["planar"]:
+        plane = tree.parts.kind.plane if branch.joint is None else None
+        return [*("xyz"[axis] for axis in (plane or (0, 1))[:2]), "theta"]
+    return [str(number) for number in range(1, count + 1)]
+
+
 def _names(tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Coordinates and velocities of the links: ``theta`` and ``theta_dot`` of a hinge theta."""
     q: list[str] = []
     v: list[str] = []
     for branch in tree.branches:
         owner, links = _owner(tree, branch), [tree.links[k] for k in branch.links]
-        letters = [str(number) for number in range(1, len(links) + 1)]
-        if turns_of(branch):
-            letters = [*("x", "y", "z")[: len(links) - len(TURNS)], *TURNS]
-        for letter, link in zip(letters, links, strict=True):
+        for letter, link in zip(_coordinate_letters(tree, branch), links, strict=True):
             nq, nv = MOTIONS[link.motion]
             base = owner if len(links) == 1 else f"{owner}_{letter}"
             if nq == nv == 1:
@@ -374,18 +497,6 @@ def _names(tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 q += [f"{base}_q{k}" for k in range(nq)]
                 v += [f"{base}_v{k}" for k in range(nv)]
     return tuple(q), tuple(v)
-
-
-def _cleaned(values: FloatArray) -> FloatArray:
-    """Without the last digits, which rounding made."""
-    limit = NOTHING * np.abs(values).max(initial=1.0)
-    turns = np.round(values / STEP) * STEP
-    return np.array(
-        [
-            0.0 if abs(x) <= limit else turn if abs(x - turn) <= limit else float(f"{x:.{DIGITS}g}")
-            for x, turn in zip(values, turns, strict=True)
-        ]
-    )
 
 
 def _by_elements() -> None:

@@ -196,17 +196,15 @@ def advance(
         save_within(equations, method, memory, choices, output, sweeps, step, onto, F, h)
         event = watch_events(equations, memory, choices, events, sweeps, step, onto.ok)
         change = control_step(memory, before.numbers, logarithm, change, h, is_near, arrived)
-        singular = False
-        if watches_rank:
-            singular = rank_lost(
-                *(equations, method, memory, output, sweeps, step, onto.pivots),
-                *(F, is_near, deficit, arrived, last),
-            )
+        singular = watches_rank and rank_lost(
+            *(equations, method, memory, output, sweeps, step, onto.pivots),
+            *(F, is_near, deficit, arrived, last),
+        )
         take_step(y, before, step, F, h)
         change = real[H, 0] / h if short else change  # it was shortened for its place alone
         end_step(memory, h, end, change, last, choices, output)
-        leaves = sees_stiffness(memory, choices, samples, h, last)
-        outcome = after_step(choices, singular, event, leaves)
+        stiff = sees_stiffness(memory, choices, samples, h, last)
+        outcome = after_step(choices, singular, event, stiff)
         if outcome != GOES_ON:
             return outcome
     return BUDGET
