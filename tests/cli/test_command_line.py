@@ -844,7 +844,7 @@ def test_a_run_that_stops_early_is_kept_and_advice_is_what_one_writes(here):
 
 def test_what_was_meant_perhaps_comes_before_a_long_list():
     names = [*(f"name{k}" for k in range(60)), "pin.force"]
-    error = str(UnknownNameError("channel", "pin.forse", names))
+    error = str(UnknownNameError("channel", "pin.forcee", names))
     assert error.index("Did you mean 'pin.force'?") < error.index("name0")
 
 

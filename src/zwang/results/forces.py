@@ -51,6 +51,8 @@ DOUBT = 2e-11
 APART = 1e-10
 #: Rows of unit length of which less than this is left beside others depend on them.
 LEFT = 1e-9
+#: Numbers of states, of which there are none.
+NO_STATE = np.zeros(0, dtype=np.int64)
 #: Kernels of forces that are remembered with the parameters of a run.
 KEPT = 8
 #: Share of the force of a joint in a random dependency below which it has none.
@@ -438,11 +440,11 @@ class MechanismForces(StretchForces):
         kernel, numbers = self._ends.kernel(name, self.p)
         return kernel, self.q, self.v, self.t, numbers
 
-    def _doubtful(self, doubts: FloatArray) -> np.ndarray | tuple[()]:
+    def _doubtful(self, doubts: FloatArray) -> np.ndarray:
         """The states at which the output of a kernel is in doubt."""
         error, size, force, whole = doubts
         if not beyond(error, size, DOUBT**2) and not beyond(force, whole, APART**2):
-            return ()
+            return NO_STATE
         return np.flatnonzero(~((error <= DOUBT**2 * size) & (force <= APART**2 * whole)))
 
     @computed_once
