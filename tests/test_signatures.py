@@ -237,12 +237,12 @@ def rod():
     [
         (
             lambda: pendulum().simulate([1.0, 0.0], untl=1.0),
-            r"argument of simulate must be one of until, start,.*not 'untl'.*'until'\?",
+            r"argument of simulate: 'untl' is not known.*'until'\?.*one of until, start,",
         ),
         (lambda: pendulum().simulate([1.0, 0.0]), "simulate must be given until="),
         (
             lambda: rod()[0].simulate(until=1.0, tolerans=1e-9),
-            r"argument of simulate must be one of until, start,.*not 'tolerans'.*'tolerance'\?",
+            r"argument of simulate: 'tolerans' is not known.*'tolerance'\?.*one of until, start,",
         ),
         (
             lambda: pendulum().simulate_many([[1.0, 0.0]], until=1.0, store="x"),

@@ -103,7 +103,7 @@ def test_mistakes_name_their_line(model, tmp_path):
         zw.read_model(_changed(tmp_path, 'at = "home"', 'at = "hone"'))
     with pytest.raises(zw.ModelError, match="two numbers or three numbers"):
         zw.read_model(_changed(tmp_path, 'at = "home"', 'at = "L"'))
-    with pytest.raises(zw.ModelError, match="the name 'L' in 'L'"):
+    with pytest.raises(zw.ModelError, match="not the parameter 'L'"):
         zw.read_model(_changed(tmp_path, "until = 0.1", 'until = "L"'))
 
 

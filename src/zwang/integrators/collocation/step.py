@@ -429,7 +429,8 @@ def project_end(
         accepted, change, across = False, shorter, across or not onto.ok[0]
         if onto.ok[0]:  # it ends at a singular position, and is placed before that
             change, real[AHEAD, 0] = 1.0, end
-    elif not (is_near or passes or choices.fixed > 0.0):
+    elif not (is_near or passes or choices.fixed > 0.0) and memory.counts[ACCEPTS, 0] > 0:
+        # A start that is off its constraints is one of the first step alone.
         if distance(x[POINT], x[THIRD], part_of, h) > PROJECTED:
             accepted, change = False, DIVERGENCE
     return accepted, change, across, deficit, arrived
