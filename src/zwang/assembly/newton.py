@@ -92,6 +92,7 @@ def place(c: NewtonConditions, q: FloatArray) -> NewtonResult:
 
 
 def _search(c: NewtonConditions, q: FloatArray) -> NewtonResult:
+    """Newton steps from q, each shortened until the conditions are missed by less."""
     g, G = c.values(q)
     limit = MET * max(1.0, c.size)
     best = float(np.linalg.norm(g))
