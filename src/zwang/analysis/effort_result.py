@@ -239,7 +239,7 @@ class InverseDynamics:
             bool(np.abs(A[i, rows].T @ Z[rows]).max(initial=0.0) < ZERO) for i, Z in enumerate(free)
         ]
         parts, point, at = parts.at_vector(self._p), None, self.motion
-        if joint.kind is not None and joint.kind.contact is not None:
+        if joint.toothed:
             bodies: Any = system.equations
             own = own + bodies.tooth_force(name, at.q, at.v, at.t, lam[:, rows], self._p)
             point = bodies.pitch_point(name, at.q, at.t, self._p)

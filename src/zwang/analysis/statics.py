@@ -222,7 +222,7 @@ class Equilibrium(StationaryState):
         from zwang.multibody.wrench import joint_wrench
 
         total, q, point = generalized[None], self.q[None], None
-        if joint.kind is not None and joint.kind.contact is not None:
+        if joint.toothed:
             t, p, bodies = np.array([self.t]), self._equations.p, self.system.equations.of_bodies
             assert bodies is not None
             total = total + bodies.tooth_force(name, q, self.v[None], t, multipliers[None], p)

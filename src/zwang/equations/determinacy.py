@@ -124,7 +124,7 @@ def _with_wrenches(equations: MechanismEquations, found: Passport, at: At) -> Pa
             continue
         rows = list(group.rows)
         force, point = group.force[None], None
-        if joint.kind is not None and joint.kind.contact is not None:
+        if joint.toothed:
             force = force + equations.tooth_force(name, *state, found.multipliers[None, rows], p)
             point = equations.pitch_point(name, state[0], state[2], p)
         wrench = joint_wrench(parts, joint, force, state[0], point)

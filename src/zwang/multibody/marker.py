@@ -68,6 +68,11 @@ class Joint:
     couples: str = ""
     prescribes: bool = False
 
+    @property
+    def toothed(self) -> bool:
+        """Whether it acts by teeth."""
+        return self.kind is not None and self.kind.contact is not None
+
     def with_markers(self, values: Mapping[str, Any]) -> Joint:
         """The same with the markers that some values of its parameters stand for."""
         assert self.a is not None

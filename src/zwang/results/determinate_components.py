@@ -39,8 +39,7 @@ def determinate_components(run: Run) -> dict[str, np.ndarray]:
         groups = segment.system.passport(*state, parameters=segment.parameters).groups
         for name, group in groups.items():
             joint = parts.joints[name]
-            toothed = joint.kind is not None and joint.kind.contact is not None
-            if toothed or joint.a is None or joint.b is None:
+            if joint.toothed or joint.a is None or joint.b is None:
                 continue
             own = found.setdefault(name, np.ones((2, 3), dtype=bool))
             changes = group.basis.T

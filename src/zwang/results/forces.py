@@ -124,9 +124,10 @@ class StretchForces(ABC):
         (A,) = self.equations.evaluator("rows", lambda m: {"A": m.A}, *arguments)
         return A.reshape(len(self.q), -1, self.v.shape[1])
 
-    def wrench(self, joint: str) -> FloatArray | None:
-        """Force and moment of a joint in the world, shape (n, 6); None if they are not there."""
-        del joint
+    @computed_once
+    def wrenches(self) -> Mapping[str, FloatArray]:
+        """Joint → force and moment in the world, shape (n, 6), where they are known together."""
+        return {}
 
     def determinate(self, joint: str) -> np.ndarray:
         """Whether the force of a joint follows from the motion, at each state."""
@@ -404,10 +405,13 @@ class MechanismForces(StretchForces):
             return ideal
         return ideal + bodies.bulk.friction(self.q, self.v, self.t, self.p, self.multipliers)
 
-    def wrench(self, joint: str) -> FloatArray | None:
-        """Force and moment of a joint in the world, shape (n, 6)."""
-        place = self._places.get(joint)
-        return None if place is None else self._wrenches[place]
+    @computed_once
+    def wrenches(self) -> Mapping[str, FloatArray]:
+        """Joint → force and moment in the world, shape (n, 6); teeth push apart besides."""
+        found = dict(zip(self._places, self._wrenches, strict=True))
+        for name in self._ends.toothed:
+            del found[name]
+        return found
 
     def determinate(self, joint: str) -> np.ndarray:
         """Whether the force of a joint follows from the motion, at each state."""
@@ -498,6 +502,7 @@ class _JointEnds(PassedOn):
     def __init__(self, equations: MechanismEquations) -> None:
         self.parts = equations.parts
         self.places = {name: k for k, name in enumerate(ends_of(self.parts))}
+        self.toothed = [name for name in self.places if self.parts.joints[name].toothed]
         self.blocks = _block_forces(equations)
         #: By the name of a kernel and the parameters: those of the runs before.
         self._latest: Remembered[tuple[str, bytes], tuple[Kernel, FloatArray]] = Remembered(KEPT)

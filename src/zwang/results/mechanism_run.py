@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,7 @@ class BodyMotion(Displayed):
         return self.position + self.rotation @ vector(f"point of body {self.name!r}", local)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Reaction(Displayed):
     """What a joint exerts on its second body, at the joint's point on that body.
 
@@ -112,6 +113,10 @@ class Reaction(Displayed):
     force: FloatArray
     moment: FloatArray
     _run: Run = field(repr=False)
+
+    def __init__(self, joint: str, force: FloatArray, moment: FloatArray, run: Run) -> None:
+        # At once: fields of a frozen class one by one take longer than all else of a reaction.
+        self.__dict__.update(joint=joint, force=force, moment=moment, _run=run)
 
     def __str__(self) -> str:
         if not len(self._run):
@@ -143,7 +148,7 @@ class Reaction(Displayed):
         """Where it acts, in the world, shape (nt, 3)."""
         parts = parts_of(self._run)
         joint = parts.joints[self.joint]
-        if _toothed(joint):
+        if joint.toothed:
             return np.concatenate(
                 [_pitch_points(self._run, s, self.joint) for s in self._run.segments]
             )
@@ -304,6 +309,10 @@ def joint_rates(run: Run, name: str, v: FloatArray) -> FloatArray:
 
 def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     """Force and moment that a joint exerts on its second body."""
+    if axes == "world":
+        told = run.told_wrenches.get(name)
+        if told is not None:
+            return Reaction(name, told[:, :3], told[:, 3:], run)
     record = run.force_record
     if record is not None and axes == "world" and name in record.layout.joints:
         return Reaction(name, *record.reaction(name), run)
@@ -327,6 +336,14 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     return Reaction(name, force, moment, run)
 
 
+def told_wrenches(run: Run) -> Mapping[str, FloatArray]:
+    """Joint → force and moment (nt, 6) where one kernel tells those of all joints of a run."""
+    if run.force_record is not None or run.mechanism is None or not len(run):
+        return {}
+    (_, forces), *further = run.segment_forces
+    return {} if further else forces.wrenches
+
+
 def joint_wrenches(run: Run, joint: Joint) -> tuple[FloatArray, FloatArray]:
     """Force and moment of a joint at all saved states, in the world, each (nt, 3)."""
     along = run.segment_forces
@@ -340,8 +357,8 @@ def _wrench(
     run: Run, segment: Segment, forces: StretchForces, joint: Joint
 ) -> tuple[FloatArray, FloatArray]:
     """Force and moment of a joint over a segment of a run, in the world, each (n, 3)."""
-    name, toothed = joint.name, _toothed(joint)
-    told = None if toothed else forces.wrench(name)
+    name, toothed = joint.name, joint.toothed
+    told = forces.wrenches.get(name)
     if told is not None:
         return told[:, :3], told[:, 3:]
     if name not in forces.groups:
@@ -362,11 +379,6 @@ def _parts_in(run: Run, segment: Segment) -> Parts:
     parts = run.system.mechanism
     assert parts is not None
     return parts.at(segment.parameters)
-
-
-def _toothed(joint: Joint) -> bool:
-    """Whether a joint acts by teeth."""
-    return joint.kind is not None and joint.kind.contact is not None
 
 
 def _pushed_apart(run: Run, segment: Segment, name: str) -> FloatArray:

@@ -632,6 +632,11 @@ class Run(Displayed):
         return forces_along(self)
 
     @computed_once
+    def told_wrenches(self) -> Mapping[str, FloatArray]:
+        """Joint → force and moment (nt, 6) where they are known of all joints together."""
+        return _of_mechanisms().told_wrenches(self)
+
+    @computed_once
     def acceleration(self) -> FloatArray:
         """v̇ at the saved states, shape (nt, nv)."""
         return np.concatenate([forces.acceleration for _, forces in self.segment_forces])
