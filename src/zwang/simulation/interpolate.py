@@ -33,10 +33,12 @@ SAME = 0.1
 
 
 class ProgramBetween(LatestProgram):
-    """That of the segment in which states between saved ones were asked for last.
+    """Those of the segments in which states between saved ones were asked for last.
 
     Not the one that runs begin with: the next run is to find that.
     """
+
+    most = 8
 
 
 def disagreements(run: Run, count: int) -> list[str]:
@@ -84,8 +86,7 @@ def _program_of(run: Run, segment: Segment, settings: Settings) -> Program:
         begun = float(run.t[segment.first])
         first = np.concatenate([run.q[segment.first], run.v[segment.first]])
     equations = segment.system.equations
-    p = equations.parameter_vector(segment.parameters)
-    start = ProgramStart(first, begun, p)
+    start = ProgramStart(first, begun, segment.p)
     return ProgramBetween.of(equations).select(equations, start, settings)
 
 
@@ -188,8 +189,7 @@ def propagate(
     ----------
     most : steps that may be tried; a force that jumps back and forth can ask for any number.
     """
-    equations = segment.system.equations
-    p = equations.parameter_vector(segment.parameters)
+    equations, p = segment.system.equations, segment.p
     ahead = replace(settings, until=float(times[-1]))
     scales = np.ones(len(y)) if run.scales is None else run.scales
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zwang.caching import Remembered
 from zwang.coordinates.joint.programs import FOREIGN, JointConstants, JointCoordinateCache
 from zwang.coordinates.possible import PossibleCoordinates
 from zwang.equations.active_pivots import dependent_on_earlier
@@ -85,10 +86,17 @@ class ProgramStart(NamedTuple):
 
 
 class LatestProgram:
-    """The program that was selected last: calls in a row begin at one start, or end up there."""
+    """The program that was selected last: calls in a row begin at one start, or end up there.
+
+    Attributes
+    ----------
+    most : starts whose programs are known.
+    """
+
+    most = 1
 
     def __init__(self) -> None:
-        self._known: tuple[Any, Program] | None = None
+        self._known: Remembered[Any, tuple[Settings, Program]] = Remembered(self.most)
 
     @classmethod
     def of(cls, equations: Equations) -> LatestProgram:
@@ -97,12 +105,12 @@ class LatestProgram:
 
     def select(self, equations: Equations, start: ProgramStart, settings: Settings) -> Program:
         """`select_program`, unless all that decides is as it was."""
-        key = start.y.tobytes(), start.t, start.p.tobytes(), settings
-        known = self._known
-        if known is not None and known[0] == key:
+        key = start.y.tobytes(), start.t, start.p.tobytes()
+        known = self._known.get(key)
+        if known is not None and known[0] == settings:
             return known[1]
         program = select_program(equations, start, settings)
-        self._known = key, program
+        self._known[key] = settings, program
         return program
 
 
