@@ -10,11 +10,13 @@ skip is raised in its place, by the frame around it.
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from time import monotonic, process_time
 from types import FrameType
 from typing import Any
 
@@ -43,9 +45,10 @@ class _Limit:
     def __init__(self) -> None:
         self.running = self.expired = False
         self.before: list[Any] = []
+        self.began = 0.0, 0.0
         self.own = {f.__code__ for f in (self.call, self.begin, self.end, self.unraisable)}
 
-    def call(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    def call(self, function: Callable[..., Any], /, *args: Any, **keywords: Any) -> Any:
         """Call a function, which ends in time, or a skip is raised."""
         if self.running or not SECONDS:
             return function(*args, **keywords)
@@ -62,29 +65,31 @@ class _Limit:
         return None
 
     def begin(self) -> None:
-        """Start the timers."""
+        """Start the timer: of the clock, for those of processor time make its readings coarse."""
         self.before = [sys.unraisablehook, signal.getsignal(signal.SIGINT)]
-        for number in (signal.SIGVTALRM, signal.SIGALRM):  # for good: a late one would end pytest
-            signal.signal(number, self.too_long)
         sys.unraisablehook = self.unraisable
+        self.began = process_time(), monotonic()
         self.expired, self.running = False, True
-        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, AGAIN)
-        signal.setitimer(signal.ITIMER_REAL, WAITING * SECONDS, AGAIN)
+        signal.signal(signal.SIGALRM, self.too_long)  # for good: a late one would end pytest
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
 
     def end(self) -> None:
-        """Stop them; what a call that was cut short may have left is put back."""
+        """Stop it; what a call that was cut short has left is thrown away and put back."""
         self.running = False
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         hook, interrupt = self.before
+        if self.expired:
+            gc.collect()
+            signal.signal(signal.SIGINT, interrupt)
         if sys.unraisablehook == self.unraisable:
             sys.unraisablehook = hook
-        if self.expired:
-            signal.signal(signal.SIGINT, interrupt)
 
     def too_long(self, number: int, frame: FrameType | None) -> None:
-        """Raise in what runs, unless that is the limit itself or an import."""
-        if not self.running or (frame is not None and frame.f_code in self.own):
+        """Raise in what runs if it has taken too long, unless that is this limit or an import."""
+        spent = process_time() - self.began[0], (monotonic() - self.began[1]) / WAITING
+        left = SECONDS - max(spent)
+        signal.setitimer(signal.ITIMER_REAL, max(left, AGAIN) if self.running else 0.0)
+        if left > 0.0 or not self.running or (frame is not None and frame.f_code in self.own):
             return
         while frame is not None:
             if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -94,8 +99,8 @@ class _Limit:
         raise _TooLongError
 
     def unraisable(self, error: Any) -> None:
-        """Say nothing of the limit's own error in a finalizer or in a callback from C."""
-        if not issubclass(error.exc_type, _TooLongError):
+        """Say nothing of callbacks and finalizers that were cut short, nor of files left open."""
+        if not self.expired:
             self.before[0](error)
 
 

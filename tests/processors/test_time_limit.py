@@ -71,6 +71,14 @@ def test_long_wait_for_a_thread():
 def test_long_wait_for_a_process():
     subprocess.run([sys.executable, "-c", "import time; time.sleep(1000)"])
 
+def test_long_with_an_open_file():
+    file = open(__file__)
+    spin()
+
+@pytest.mark.parametrize("function", [1])
+def test_long_of_a_function(function):
+    spin()
+
 def test_long_finally():
     try:
         spin()
