@@ -7,7 +7,8 @@
 
 OpenBLAS adds up in the order of the processor it is told to be on; NumPy leaves out vector
 instructions by name; LLVM compiles for a level of processors, or does nothing, and then tests that
-take more than 20 s of processor time are skipped (tests/conftest.py). What a setting needs
+take more than 3 s of processor time are skipped (tests/time_limit.py), or more than the variable
+ZWANG_TEST_SECONDS says: the whole suite takes about an hour of processor time. What a setting needs
 and the processor does not have would kill the process: such settings are printed as skipped.
 """
 

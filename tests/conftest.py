@@ -1,13 +1,13 @@
 """Its presence puts this folder on the path, so that all tests can import `samples`."""
 
-import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
-from types import FrameType
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from time_limit import pytest_fixture_setup, pytest_pyfunc_call  # noqa: F401, hooks
 
 # How long an example takes says something of the machine, nothing of the code.
 settings.register_profile("no deadline", deadline=None)
@@ -38,44 +38,3 @@ def no_equal_mechanisms_before() -> None:
         mechanisms.LATEST.clear()
     if files is not None:
         files.READ.clear()
-
-
-#: Processor time that a test may take where kernels are interpreted, as is asked for [s].
-INTERPRETED = 20.0
-
-
-class _TooLongError(BaseException):
-    """Not for the tests to catch."""
-
-
-def _too_long(number: int, frame: FrameType | None) -> None:
-    raise _TooLongError
-
-
-def _limited() -> Generator[None, object, object]:
-    """End a test that takes hundreds of times as long where nothing is compiled."""
-    if os.environ.get("ZWANG_LLVM") != "off":
-        return (yield)
-    before = signal.signal(signal.SIGPROF, _too_long)
-    signal.setitimer(signal.ITIMER_PROF, INTERPRETED)
-    try:
-        return (yield)
-    except _TooLongError:
-        reason = f"takes more than {INTERPRETED:g} s of processor time without compiled kernels"
-        # Raised anew: a frame that a signal interrupts may have no line, which pytest asks for.
-        raise pytest.skip.Exception(reason) from None
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Generator[None, object, object]:
-    """A fixture may run a motion, too."""
-    return (yield from _limited())
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, object, object]:
-    """The test itself."""
-    return (yield from _limited())

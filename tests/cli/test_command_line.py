@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import zwang as zw
+from compiling import COMPILES
 from zwang.assembly.large_moves import large_moves
 from zwang.cli.app import app
 from zwang.cli.words import WORDS, at_the_command_line
@@ -223,7 +224,8 @@ def test_info_names_versions():
 def test_info_moves_a_pendulum_and_measures_the_cache():
     facts = called_json("info")
     assert facts["pendulum"].startswith("right")
-    assert facts["machine_code"] == "works"
+    found = "works" if COMPILES else "not all is compiled, and slower"
+    assert facts["machine_code"].endswith(found)
     assert facts["cache_size"] == "empty" or " MB in " in facts["cache_size"]
 
 

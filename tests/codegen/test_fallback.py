@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import logging
 import threading
 from weakref import WeakValueDictionary
@@ -16,7 +17,7 @@ from test_operations import SPECIAL, elementwise
 from zwang import codegen
 from zwang.codegen import environment, llvm
 from zwang.codegen import kernel as element
-from zwang.codegen.call import call
+from zwang.codegen.call import IN_PYTHON, call
 from zwang.codegen.expression import read
 from zwang.codegen.jit import loop
 from zwang.codegen.operations import OPERATIONS
@@ -144,3 +145,19 @@ def test_empty_ports_are_left_alone(uncompiled):
     given, result = np.array([5.0]), np.zeros(1)
     prototype(kernel.address)(None, given.ctypes.data, None, result.ctypes.data, None)
     assert result == 10.0
+
+
+def test_calls_from_python_need_no_detour_through_c_and_no_array_stays_behind(uncompiled):
+    x = casadi.SX.sym("x", 2)
+    made = uncompiled(casadi.Function("f", [x], [casadi.vertcat(x[0] + x[1], x[0] * x[1])]))
+    found = []
+    for k in range(200):  # more places than are kept
+        given, out = np.array([k, 2.0]), np.zeros(2)
+        call(made.address, given, out, np.zeros(1))
+        found.append((out == [k + 2.0, 2.0 * k]).all())
+    assert all(found)
+    address = made.address
+    assert address in IN_PYTHON
+    del made
+    gc.collect()
+    assert address not in IN_PYTHON

@@ -390,6 +390,7 @@ def test_a_mesh_file_may_change(tmp_path: Any) -> None:
 def test_settings_of_the_environment_are_part_of_it(
     monkeypatch: pytest.MonkeyPatch, traced: list[object]
 ) -> None:
+    monkeypatch.delenv("ZWANG_LLVM", raising=False)
     pendulum().simulate(until=0.05)
     monkeypatch.setenv("ZWANG_LLVM", "off")
     run = pendulum().simulate(until=0.05)

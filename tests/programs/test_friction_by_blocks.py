@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from compiling import without_llvm
 from zwang import library
 from zwang.equations.elements import ElementEquations
 from zwang.equations.mechanism import MechanismExpression
@@ -137,7 +138,7 @@ def test_a_large_chain_with_viscous_friction_has_no_note_on_reactions():
     for k in range(1, 41):
         m.friction(f"joint{k}", viscous=1e-5)
     assert isinstance(m.system.equations, ElementEquations)
-    assert m.simulate(until=0.01).notes == ()
+    assert without_llvm(m.simulate(until=0.01).notes) == ()
 
 
 def test_where_no_reaction_agrees_with_friction_its_joints_are_named():

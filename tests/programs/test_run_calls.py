@@ -6,6 +6,7 @@ import casadi
 import numpy as np
 import pytest
 
+from compiling import needs_compiler
 from zwang.codegen import background
 from zwang.codegen.expression import Port
 from zwang.programs.blocks.call_list import OUT, CallList, P, Q, V, place
@@ -62,6 +63,7 @@ def test_all_players_give_the_same_bits(empty_cache, monkeypatch, arguments):
     np.testing.assert_allclose(np.frombuffer(bits(kernel(arguments))[1]), expected, rtol=1e-12)
 
 
+@needs_compiler
 def test_a_list_whose_calls_are_short_is_played_without_compiling(empty_cache):
     short, long = kernel(), kernel(MOST_ARGUMENTS + 3)
     waiting = [code() for code, _ in background._work.waiting]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from compiling import without_llvm
 from zwang import library
 from zwang.coordinates import folded
 from zwang.programs.factor import ProgramExpressions
@@ -64,4 +65,4 @@ def test_verify_goes_another_way(frozen: Any, tmp_path: Any) -> None:
 def test_a_right_run_is_certified_to_follow_its_accelerations() -> None:
     run = library.four_bar(planar=False).simulate(until=0.3, save=0.05, certify=True)
     assert run.certificate.motion < 1e-4
-    assert "formulations agree" in run.notes[-1]
+    assert "formulations agree" in without_llvm(run.notes)[-1]

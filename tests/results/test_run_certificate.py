@@ -5,6 +5,7 @@ import pytest
 from pendulums import EVENTS, START, pendulum
 
 import zwang as zw
+from compiling import without_llvm
 
 SYSTEM = pendulum()
 
@@ -21,7 +22,9 @@ def test_a_pendulum_is_certified_to_rounding_by_all():
         assert 0.0 <= worst.value < ROUNDING
     assert found.acceleration_error.value < ROUNDING
     assert found.force_error.t in run.t
-    assert run.notes[-1].startswith(f"certified at {len(run)} saved states: 6 formulations agree")
+    assert without_llvm(run.notes)[-1].startswith(
+        f"certified at {len(run)} saved states: 6 formulations agree"
+    )
     assert found == run.certify()
 
 

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from compiling import needs_compiler
 from zwang import library
 from zwang.codegen import background
 from zwang.codegen import kernel as kernels
@@ -39,6 +40,7 @@ def bits(run):
     return run.t.tobytes(), run.q.tobytes(), run.v.tobytes(), run.counts
 
 
+@needs_compiler
 @pytest.mark.parametrize("name", CASES)
 def test_interpreted_and_compiled_kernels_give_the_same_bits(nothing_compiled, monkeypatch, name):
     make, until, integrator = CASES[name]
@@ -62,6 +64,7 @@ def operations_done():
     return sum(x.operations_done for x in codes if isinstance(x, kernels.InterpretedCode))
 
 
+@needs_compiler
 def test_kernels_are_exchanged_within_a_run(nothing_compiled, monkeypatch):
     """Some calls of a run are interpreted, others compiled; its bits do not show which."""
     model, until = library.four_bar(), 4.0
@@ -100,6 +103,7 @@ print(*digests, hurried + len(background._work.under_way))
 """
 
 
+@needs_compiler
 def test_loops_compiled_in_a_hurry_give_the_same_bits(tmp_path):
     """A first run on a machine, beside one with optimised loops."""
 

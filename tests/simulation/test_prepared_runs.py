@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from compiling import needs_compiler
 from zwang.errors import InputError
 from zwang.simulation import guard, simulation
 from zwang.simulation.guard import FOR_EACH, Account, Guard
@@ -77,6 +78,7 @@ def unprepared(monkeypatch, no_further_looks):
     return run
 
 
+@needs_compiler
 @pytest.mark.parametrize("integrator", ["auto", "gauss", "order8", "order5", "radau5"])
 @pytest.mark.parametrize("name", CASES)
 def test_runs_in_a_row_are_those_of_new_loops(name, integrator, unprepared):
@@ -103,6 +105,7 @@ def test_runs_in_a_row_are_those_of_new_loops(name, integrator, unprepared):
     assert isinstance(found, PlainRun)
 
 
+@needs_compiler
 def test_a_start_is_checked_once_and_another_one_again(no_further_looks, monkeypatch):
     """Bricard's loop, whose row that is left out has to agree with the others at a start."""
     system = zw.library.bricard().system
@@ -127,6 +130,7 @@ def test_a_start_is_checked_once_and_another_one_again(no_further_looks, monkeyp
         system.simulate(first.q + 1e-2, first.v, until=0.1)
 
 
+@needs_compiler
 def test_other_parameters_and_times_of_the_start(unprepared):
     system = zw.library.chain(4).system
     start = start_of(system)
@@ -142,6 +146,7 @@ def test_other_parameters_and_times_of_the_start(unprepared):
     assert isinstance(found, PlainRun)
 
 
+@needs_compiler
 @pytest.mark.parametrize("coordinates", ["auto", "absolute"])
 def test_changes_of_rank_are_told_though_the_loop_has_gone_on(unprepared, coordinates):
     """A folding linkage lies flat on its way; what was written there is looked at when asked."""
@@ -157,6 +162,7 @@ def test_changes_of_rank_are_told_though_the_loop_has_gone_on(unprepared, coordi
     assert_same(found, expected)
 
 
+@needs_compiler
 def test_a_run_that_is_not_over_goes_on_in_the_simulation(unprepared, monkeypatch):
     system = zw.library.four_bar().system
     start = start_of(system)
@@ -175,6 +181,7 @@ def test_a_run_that_is_not_over_goes_on_in_the_simulation(unprepared, monkeypatc
     assert_same(found, expected)
 
 
+@needs_compiler
 def test_a_run_that_is_looked_at_leaves_its_loop_to_the_next(unprepared, monkeypatch):
     system = zw.library.bricard().system
     start = start_of(system)
@@ -207,6 +214,7 @@ def test_singular_positions_are_reported_in_a_row(unprepared):
     assert_same(found, unprepared(system, start, **choices))
 
 
+@needs_compiler
 def test_what_is_given_may_change_afterwards(unprepared):
     system = zw.library.chain(4).system
     q, v = (x.copy() for x in start_of(system))
@@ -254,6 +262,7 @@ def test_refusals_are_those_of_a_first_call():
         assert said[0] == said[1]
 
 
+@needs_compiler
 @pytest.mark.usefixtures("no_further_looks")
 def test_all_fields_of_a_run_are_there():
     system = zw.library.chain(4).system
@@ -287,6 +296,7 @@ def test_the_guard_looks_at_runs_in_a_row(monkeypatch):
     assert before + 5 <= len(looks) < before + 41  # each run adds to what looks may cost
 
 
+@needs_compiler
 @pytest.mark.usefixtures("no_further_looks")
 def test_a_run_in_a_row_takes_other_fields():
     system = zw.library.chain(4).system

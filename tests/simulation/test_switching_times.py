@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from compiling import without_llvm
 from zwang.integrators.settings import Settings
 from zwang.simulation import switching_times
 from zwang.simulation.notes import off_constraints_note
@@ -137,7 +138,7 @@ def test_periods_whole_numbers_and_kinks_are_found() -> None:
     run = zw.System(["x"], mass=lambda: [[1.0]], force=force).simulate([0.0], until=4.0)
     kinks = (4.0 - 2.5) ** 2 / 2 + (0.75**2 + 3.25**2) / 2
     assert run.v[-1, 0] == pytest.approx(4.0 + 6.0 + kinks, rel=CLOSE)
-    assert run.notes == ()
+    assert without_llvm(run.notes) == ()
     assert len(run.segments) == 10  # until 0.001, 0.75, 1, 1.001, 2, 2.001, 2.5, 3, 3.001 and 4
 
 
@@ -193,7 +194,7 @@ def test_states_within_a_step_over_a_sharp_bend_of_a_driver_are_on_it() -> None:
             start, until=5.0, tolerance=tolerance, save=0.05, integrator="order8"
         )
         assert run.worst_residual < 1e-12
-        assert run.notes == ()
+        assert without_llvm(run.notes) == ()
 
 
 def test_saved_states_off_their_constraints_are_told() -> None:

@@ -11,14 +11,20 @@ costs a plain C call: arrays are passed as pointers to their first numbers. See
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["call", "part"]
+__all__ = ["IN_PYTHON", "call", "part"]
+
+#: What is at addresses of code in Python, for as long as that lives: it is called without a detour
+#: through C, where no error can cross either.
+IN_PYTHON: WeakValueDictionary[int, Callable[..., None]] = WeakValueDictionary()
 
 
 def call(address: int, *arrays: NDArray[np.float64] | int) -> None:
@@ -31,7 +37,10 @@ def call(address: int, *arrays: NDArray[np.float64] | int) -> None:
         too few arrays, or too short ones, end the process.
     """
     pointers = [array if isinstance(array, int) else array.ctypes.data for array in arrays]
-    _prototype(len(pointers))(int(address))(*pointers)
+    function = IN_PYTHON.get(address)
+    if function is None:
+        function = _prototype(len(pointers))(int(address))
+    function(*pointers)
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.codegen.call import IN_PYTHON
 from zwang.codegen.llvm import LoadedCode
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from zwang.codegen.expression import Expression
 
 __all__ = ["interpret", "to_function"]
+
+_VIEWS = 64  # that are kept of each argument
 
 
 def to_function(expression: Expression) -> casadi.Function:
@@ -64,28 +67,36 @@ def interpret(
     types: list[Any] = [
         ctypes.c_double * max(size * width, 1) for size, width in zip(sizes, widths, strict=True)
     ]
-    input_count = len(inputs)
+    # Ports that are not empty: where they stand, their staging arrays, and views by address.
+    ports = [(k, staged, {}) for k, staged in enumerate((*inputs, *outputs)) if sizes[k]]
+    given = [port for port in ports if port[0] < len(inputs)]
+    wanted = [port for port in ports if port[0] >= len(inputs)]
     lock = threading.Lock()
 
+    def view_of(k: int, pointer: int, views: dict[int, np.ndarray]) -> np.ndarray:
+        """Numbers at an address, [lane][entry]: calls come with the same few again and again."""
+        view = views.get(pointer)
+        if view is None:
+            if len(views) >= _VIEWS:
+                views.clear()
+            view = np.frombuffer(types[k].from_address(pointer)).reshape(-1, widths[k]).T
+            views[pointer] = view
+        return view
+
     def run(*pointers: int) -> None:
-        views = [
-            np.frombuffer(kind.from_address(pointer)).reshape(-1, width) if size else None
-            for pointer, size, width, kind in zip(pointers, sizes, widths, types, strict=False)
-        ]
         with lock:
-            for view, staged in zip(views[:input_count], inputs, strict=True):
-                if view is not None:
-                    staged[...] = view.T
+            for k, staged, views in given:
+                staged[...] = view_of(k, pointers[k], views)
             for _, evaluate in buffers:
                 evaluate()
-            for view, staged in zip(views[input_count:], outputs, strict=True):
-                if view is not None:
-                    view[...] = staged.T
+            for k, staged, views in wanted:
+                view_of(k, pointers[k], views)[...] = staged
 
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(sizes) + 1))
     callback = prototype(run)
     address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None
+    IN_PYTHON[address] = run
     return LoadedCode(address, (callback, run, buffers, function))
 
 

@@ -87,7 +87,7 @@ def llvm_failed(error: Exception) -> None:
 
 
 def noted(notes: Iterable[str]) -> tuple[str, ...]:
-    """Notes of a run, and one more where LLVM does not compile everything."""
+    """Notes of a run, and a last one where LLVM does not compile everything."""
     notes = tuple(notes)
     if not _failures and LLVM not in os.environ:
         return notes
@@ -97,4 +97,4 @@ def noted(notes: Iterable[str]) -> tuple[str, ...]:
         note = f"{LLVM}={os.environ[LLVM].strip()}: not all is compiled, and slower"
     else:
         return notes
-    return notes if note in notes else (*notes, note)
+    return (*(other for other in notes if other != note), note)

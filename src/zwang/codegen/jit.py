@@ -124,7 +124,9 @@ class CompiledLoop:
 
     def _first(self, arguments: tuple[Any, ...]) -> Any:
         """Run it for arguments that are not like the last ones."""
-        if inside() or not uses_llvm("loops"):
+        if inside():  # a plain loop, most of whose time would else be spent here
+            return self._plain_function(*arguments)
+        if not uses_llvm("loops"):
             return in_python(self._plain_function, arguments)
         arguments = _plain(arguments)
         forms = tuple(map(_form, arguments))

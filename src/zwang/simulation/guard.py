@@ -95,13 +95,14 @@ class Guard:
     short : seconds at first that add nothing to what looks may take.
     """
 
-    __slots__ = ("account", "due", "earns_from", "settings", "since")
+    __slots__ = ("account", "due", "due_at_end", "earns_from", "settings", "since")
 
     def __init__(self, equations: Equations, settings: Settings, *, short: float = SHORT) -> None:
         account = self.account = Account.of(equations)
         self.settings = settings
         account.allowance = min(account.allowance, 2.0 * account.cost) + FOR_EACH
         self.due, self.since = 0, perf_counter() + short
+        self.due_at_end = False
         #: Processor time from which on the run adds to the allowance, if that is measured.
         self.earns_from: float | None = None
         if account.timed or not short:
@@ -115,7 +116,7 @@ class Guard:
         key = (id(program), values)
         if key not in self.account.seen:
             self.account.seen[key] = program
-            self.due = AT_FIRST
+            self.due, self.due_at_end = AT_FIRST, True
 
     def trusts(self, program: Program, p: FloatArray) -> bool:
         """Whether a program with these parameters was looked at; looks go on at saved states.
@@ -230,7 +231,13 @@ class Guard:
             self.account.doubted[id(carrier)] = carrier, str(found)
         return carrier is not None
 
-    def rows(self, count: int) -> list[int]:
-        """Which of so many saved states to look at now, spread over them, the last among them."""
+    def rows(self, count: int, *, ended: bool = False) -> list[int]:
+        """Which of so many saved states to look at now, spread over them, the last among them.
+
+        At the end of a run there is a look to be taken even if those that were due are behind,
+        which they are where a loop that is not compiled returns after a few steps.
+        """
+        if ended and self.due_at_end:
+            self.due, self.due_at_end = max(self.due, 1), False
         wanted = self.wanted(min(MOST, count))
         return [count - 1 - (k * count) // wanted for k in range(wanted)] if wanted else []

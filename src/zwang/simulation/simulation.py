@@ -530,7 +530,9 @@ class Simulation:
             return True
         # A state that missed rows tells nothing of the steps, which do not end there.
         off = self.off_rows if self.loop.program.left_out else ()
-        rows = [k for k in self.guard.rows(chunk.filled[0]) if k >= len(off) or not off[k]]
+        ended = float(self.loop.t[0]) >= self.settings.until  # though its steps were used up
+        rows = self.guard.rows(chunk.filled[0], ended=ended)
+        rows = [k for k in rows if k >= len(off) or not off[k]]
         return not rows or self._look(chunk.y[0, rows], chunk.t[0, rows])
 
     def _saved(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
