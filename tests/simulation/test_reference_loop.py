@@ -184,3 +184,58 @@ def test_ctrl_c_twice_within_a_call_stops_at_once():
 def test_a_mistake_in_a_function_at_the_start_is_told():
     with pytest.raises(zw.InputError, match=r"'height'.*ZeroDivisionError"):
         bead(zw.opaque(lambda x: 1.0 / 0.0, name="height")).simulate(*WIRE, until=1.0)
+
+
+def _bennett():
+    """A falling Bennett linkage: of its 20 rows 3 are redundant, on the constraints alone."""
+    long, short, twist = 1.0, 0.7, np.radians(75.0)
+    other = np.arcsin(short / long * np.sin(twist))
+    angle = 1.1
+    ratio = np.sin((other + twist) / 2) / np.sin((other - twist) / 2)
+    second = 2.0 * np.arctan(ratio / np.tan(angle / 2))
+    position, turned = np.zeros(3), np.eye(3)
+    points, axes, frames = [position], [turned[:, 2]], []
+    links = [(angle, long, twist), (second, short, other), (-angle, long, twist)]
+    for about_z, length, about_x in links:
+        c, s, d, e = np.cos(about_z), np.sin(about_z), np.cos(about_x), np.sin(about_x)
+        position = position + turned @ [length * c, length * s, 0.0]
+        turned = turned @ np.array([[c, -s * d, s * e], [s, c * d, -c * e], [0.0, e, d]])
+        points.append(position)
+        axes.append(turned[:, 2])
+        frames.append(turned)
+    m = zw.Mechanism(gravity=(0.0, 3.0, -9.81))
+    chain = [m.ground]
+    for k, (_, length, _) in enumerate(links):
+        inertia = zw.inertia.cylinder(1.0 + 0.2 * k, 0.03, length, axis="x")
+        middle = (points[k] + points[k + 1]) / 2
+        chain.append(m.body(f"bar{k}", inertia=inertia, position=middle, orientation=frames[k]))
+    chain.append(m.ground)
+    for k in range(4):
+        m.revolute(f"hinge{k}", chain[k], chain[k + 1], at=points[k], axis=axes[k])
+    return m
+
+
+@pytest.mark.parametrize("formulation", ["udwadia_kalaba", "udwadia_mogharabin", "saddle_point"])
+def test_long_steps_of_a_loop_with_redundant_rows_come_back_to_the_constraints(formulation):
+    m, times = _bennett(), np.linspace(0.0, 1.5, 31)
+    closely = m.simulate(until=1.5, save=times, tolerance=1e-11)
+    run = m.simulate(until=1.5, save=times, tolerance=1e-2, formulation=formulation)
+    assert run.finished, run.status
+    assert np.abs(run.q - closely.q).max() < 1e-3  # a tenth of a tolerance
+    assert run.counts.rejected <= 1  # stages that lie on no solution would have all be rejected
+
+
+def test_a_state_between_steps_that_has_no_value_ends_the_run():
+    def push(t):
+        return 1.0 if abs(t - 0.01) > 1e-6 else np.nan
+
+    cart = zw.System(
+        ["x"],
+        mass=lambda: [[1.0]],
+        force=lambda t: [zw.opaque(push)(t)],
+    )
+    # The interpolant of a step of order 8 takes a stage at a tenth of it, the step itself none.
+    run = cart.simulate([0.0], [0.0], until=0.3, step=0.1, save=0.05, integrator="order8")
+    assert not run.finished
+    assert np.isfinite(run.q).all()
+    assert run.status.startswith("stopped at t = 0.05 s: ")

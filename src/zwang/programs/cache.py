@@ -43,12 +43,18 @@ class WholeKey(NamedTuple):
 
 
 class ReferenceKey(NamedTuple):
-    """What decides about a program that is evaluated in Python."""
+    """What decides about a program that is evaluated in Python.
+
+    Attributes
+    ----------
+    rows : those that states are projected onto, a `zwang.equations.active_rows.ActiveRows`.
+    """
 
     formulation: str
     redundant: bool
     singular_mass: bool
     baumgarte: float
+    rows: Hashable
 
 
 class BlockKey(NamedTuple):

@@ -131,15 +131,22 @@ def _needs_expressions(what: str) -> InputError:
 
 
 def reference_program(
-    system: Equations, e: ProgramExpressions, formulation: str, *, redundant: bool, rate: float
+    system: Equations,
+    e: ProgramExpressions,
+    formulation: str,
+    *,
+    redundant: bool,
+    rate: float,
+    left_out: tuple[int, ...] = (),
 ) -> ReferenceProgram:
     """The program of a system with v̇ by a formulation, or by the best one if it is "auto".
 
     Parameters
     ----------
-    e : its expressions.
+    e : its expressions, with the rows that states are projected onto.
     redundant : whether constraint rows depend on each other.
     rate : Baumgarte's rate [1/s], or 0.
+    left_out : rows that are not among those of `e`; the formulation has them.
     """
 
     def derivative(project: Kernel | None) -> Kernel:
@@ -148,7 +155,7 @@ def reference_program(
     def discrete(method: str) -> NoReturn:
         raise _needs_expressions(method)
 
-    fused = fuse(replace(e, law=None, multipliers=None))
+    fused = fuse(replace(e, law=None, multipliers=None), left_out=left_out)
     return ReferenceProgram(
         fused.nq,
         fused.nv,
@@ -157,6 +164,7 @@ def reference_program(
         fused.inputs,
         fused.outputs,
         discrete,
+        left_out=left_out,
         derivative=derivative,
         calls=tuple(system.model.state.calls),
     )

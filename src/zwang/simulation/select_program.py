@@ -430,17 +430,21 @@ def _evaluated_in_python(given: _Selection, *, singular: bool) -> Program:
     """All equations, by a formulation or functions in Python."""
     settings = given.settings
     redundant, rate = _has_redundant_rows(given), _baumgarte(settings)
+    projected = redundant and settings.drift is Drift.PROJECTION
+    # Beside the constraints redundant rows are independent, and stages do not come back to all.
+    onto = _active_rows(given) if projected and not given.equations.opaque else ActiveRows()
 
     def made() -> Program:
         return reference_program(
             given.equations,
-            expressions_of(given.equations, ActiveRows(), singular=singular),
+            expressions_of(given.equations, onto, singular=singular),
             settings.formulation,
-            redundant=redundant and settings.drift is Drift.PROJECTION,
+            redundant=projected,
             rate=rate,
+            left_out=onto.inactive,
         )
 
-    key = ReferenceKey(settings.formulation, redundant, singular, rate)
+    key = ReferenceKey(settings.formulation, redundant, singular, rate, onto)
     return given.equations.cache.program(key, made)
 
 

@@ -544,8 +544,21 @@ class Simulation:
 
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
+        t, y = self._saved(chunk)
+        undefined = ~np.isfinite(y).all(axis=1)
+        if not undefined.any():
+            self._take_states(chunk, t, y)
+            return
+        first = int(undefined.argmax())  # of a stage that only states between steps need
+        failure, when = self.loop.program.failure(), float(t[first])
+        self._save(t[:first], y[:first])
+        self._close()
+        self.status = status_of(self.counts, when, sh.NOT_FINITE, self.settings, failure)
+
+    def _take_states(self, chunk: Chunk, t: FloatArray, y: FloatArray) -> None:
+        """`_take` for states that all have a value."""
         failure = self.loop.program.failure()
-        program, logs, (t, y) = self.loop.program, chunk.ranks(), self._saved(chunk)
+        program, logs = self.loop.program, chunk.ranks()
         begin = self.began_at[0]
         changes = rank_changes(self.active, program, logs, self.parameters, begin) if logs else []
         self.ranks += changes
