@@ -292,6 +292,38 @@ def test_gravity_has_a_letter_in_the_coordinates_of_bodies():
         m.system.derive(parameters={"nothing": 1})
 
 
+def test_words_are_upright_and_letters_are_not():
+    """In italics a word reads as the product of its letters."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81), parameters={"push": 1.0})
+    link = m.body("link", mass=1.0, inertia=0.0, position=(0, 0, -1))
+    m.revolute("elbow2", m.ground, link, at=(0, 0, 0))
+    m.actuator("motor", "elbow2.angle", lambda p: p.push)
+    text = m.derive().latex()
+    assert r"\sin{\left(\mathrm{elbow}_{2} \right)}" in text
+    assert r"\ddot{\mathrm{elbow}}_{2} &= " in text
+    assert r"\mathrm{push}" in text
+    assert r"\mathrm{g}" not in text
+
+
+def rotating_hoop() -> zw.Mechanism:
+    m = zw.Mechanism(gravity=(0, 0, -9.81), parameters={"Omega": 3.0})
+    hoop = m.body("hoop", inertia=zw.inertia.sphere(1.0, 0.1))
+    bead = m.body("bead", mass=0.2, inertia=(0, 0, 0), position=(0, 0, -1))
+    m.revolute("spin", m.ground, hoop, at=(0, 0, 0), axis="z")
+    m.revolute("theta", hoop, bead, at=(0, 0, 0), axis="y")
+    m.drive("motor", "spin.angle", lambda t, p: p.Omega * t)
+    return m
+
+
+def test_an_acceleration_that_vanishes_on_the_constraints_is_zero():
+    """A bead on a hoop that a driver turns: its driven angle has none."""
+    form = rotating_hoop().derive(use_constraints=True)
+    assert form.acceleration[0] == 0
+    g, theta, rate = sp.symbols("g theta spin_dot")
+    wanted = (rate**2 * sp.cos(theta) - g) * sp.sin(theta)
+    assert sp.simplify(form.acceleration[1] - wanted) == 0
+
+
 def test_dots_stand_over_the_letter_and_the_owner_below(sleigh, rolling_disk):
     assert r"\ddot{\theta}_{s}" in sleigh.derive().latex()
     assert r"\ddot{\psi}_{disk}" in rolling_disk[1].latex()

@@ -37,6 +37,21 @@ def test_reactions_and_joints_are_plotted_by_name(run):
     assert np.allclose(lines[2].get_ydata(), run.reaction("pin").force[:, 2])
 
 
+def test_what_a_controller_sets_is_plotted_in_steps():
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81), parameters={"torque": 0.0})
+    arm = m.body("arm", mass=2.0, inertia=0.1, position=(0.5, 0))
+    m.revolute("pin", m.ground, arm, at=(0, 0))
+    m.actuator("motor", "pin.angle", lambda p: p.torque)
+    law = zw.controller(lambda sample: {"torque": -sample.t}, 0.1)
+    run = m.simulate(until=0.5, save=0.05, controllers={"law": law})
+    steps, smooth = (axis.lines[0] for axis in run.plot("torque", "pin.angle").axes)
+    assert np.array_equal(steps.get_ydata(), run["torque"])
+    assert np.ptp(steps.get_ydata()) > 0.3
+    assert (steps.get_drawstyle(), smooth.get_drawstyle()) == ("steps-pre", "default")
+    (axis,) = run.plot("pin.angle", against="torque").axes
+    assert axis.get_xlabel() == "torque"
+
+
 def test_what_the_motion_does_not_determine_is_dashed_and_said():
     m = zw.library.door(2)
     run = m.simulate(m.assemble(), until=0.1)

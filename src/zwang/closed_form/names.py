@@ -84,7 +84,8 @@ def name_all(
 
     def symbol(name: str, shown: str | None = None) -> sp.Symbol:
         s = sp.Symbol(name)
-        if shown is not None:
+        shown = _upright(name) if shown is None else shown
+        if shown:
             latex[s] = shown
         return s
 
@@ -106,12 +107,15 @@ def name_all(
     v, a = [], []
     for name in velocities:
         if name in rates:  # the velocity of a coordinate
-            v.append(symbol(name))
+            v.append(sp.Symbol(name))
             a.append(symbol(f"{rates[name]}_ddot", dotted(rates[name], r"\ddot")))
         else:
             v.append(plain(name))
             a.append(symbol(f"{name}_dot", dotted(name, r"\dot")))
     multipliers = tuple(symbol("lambda_" + _identifier(row), _multiplier(row)) for row in rows)
+    parameters = _parameters(definition, replaced or {})
+    for letter in {s for x in parameters.values() for s in _letters(x)} - latex.keys():
+        symbol(letter.name)
     return SymbolNames(
         q,
         rate_symbols,
@@ -119,7 +123,7 @@ def name_all(
         tuple(a),
         multipliers,
         symbol("t" if "t" not in taken else "time"),
-        _parameters(definition, replaced or {}),
+        parameters,
         latex,
     )
 
@@ -185,8 +189,26 @@ def _dotted(name: str, accent: str) -> str:
     r"""``\dot{x}_{P}`` for ``x_P``: the accent goes over the letter, not over its subscript."""
     import sympy as sp
 
-    head, underscore, rest = sp.latex(sp.Symbol(name)).partition("_")
+    head, underscore, rest = (_upright(name) or sp.latex(sp.Symbol(name))).partition("_")
     return f"{accent}{{{head}}}{underscore}{rest}"
+
+
+def _upright(name: str) -> str:
+    r"""``\mathrm{elbow}_{2}`` for ``elbow2``; empty where SymPy's own form is one letter.
+
+    In italics a word reads as the product of its letters.
+    """
+    import sympy as sp
+
+    head, underscore, rest = sp.latex(sp.Symbol(name)).partition("_")
+    if len(head) == 1 or not head.isalpha():
+        return ""
+    return rf"\mathrm{{{head}}}{underscore}{rest}"
+
+
+def _letters(value: Any) -> set[sp.Symbol]:
+    """Symbols in a parameter, or in its entries."""
+    return set().union(*(x.free_symbols for x in np.asarray(value, dtype=object).flat))
 
 
 def _owned(letter: str, owner: str, accent: str = "") -> str:

@@ -58,9 +58,13 @@ class Presenter:
             return sp.S.Zero
         candidates = [] if given is None else [given]
         short = self.shortened(x)
+        if not short:  # on the constraints
+            return sp.S.Zero
         factors = [self._factors(p) for p in (short.numer, short.denom)]
         if self._zeros:
             short = self._shortened_factors(factors)
+            if not short:
+                return sp.S.Zero
             factors = [self._factors(p) for p in (short.numer, short.denom)]
         candidates += self._forms(short, factors)
         return min(candidates, key=_length)

@@ -25,6 +25,8 @@ class Series:
     parts : names of the k columns; one empty name for a single quantity.
     known : of each column, whether the motion determines it; else it is one admissible value among
         many. Empty if it determines all.
+    held : whether a value holds since the saved state before, as a parameter does that a controller
+        sets; then it is drawn in steps.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Series:
     values: FloatArray
     parts: tuple[str, ...] = ("",)
     known: tuple[bool, ...] = ()
+    held: bool = False
 
     @property
     def determinate(self) -> bool:
@@ -59,11 +62,15 @@ def reacting_joints(run: Run) -> tuple[str, ...]:
 def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
     """A channel to be drawn; a vector with its components and its magnitude.
 
+    A parameter that is one number is drawn with the values that events and controllers gave it.
+
     Raises
     ------
     UnknownNameError : there is none of that name; the message lists those there are.
     """
     values, known = run[name], run.channels
+    if values.ndim == 1 and name in run.parameters and name not in known:
+        return Series(name, "", values[:, None], held=True)
     channel = known[name] if name in known else known[name.rpartition(".")[0]]
     unit = channel.unit
     if degrees and unit.startswith("rad"):

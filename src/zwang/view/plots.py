@@ -153,6 +153,8 @@ def _over_time(
             if not series.is_known(k):
                 style["linestyle"] = "--"
                 _say_once(axis)
+            if series.held:
+                style["drawstyle"] = "steps-pre"
             label = " ".join(filter(None, [mark, part]))
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
         axis.set_ylabel(wording.label(name, series))
