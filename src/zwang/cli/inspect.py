@@ -72,6 +72,8 @@ def check(
         rows["moved to assemble"] += f": {moved_in_words(moves, model)}"
     if model.mechanism is not None:
         rows["size"] = _box(facts["size"], model.mechanism.parts.kind.plane)
+    for name in () if case is not None else model.analysis_tables.get("case", {}):
+        read_given(path, values_given, name)  # raises if values of the case do not fit
     out.table(model.name, rows)
     for note in _doubts(facts):
         out.say(f"Note: {note}")

@@ -253,6 +253,8 @@ def _syntax_error(file: str, text: str, message: str) -> ModelError:
     line = int(match[1]) if match else last
     lines = text.splitlines()
     written = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    if what.startswith(("Cannot declare", "Cannot overwrite")):
+        return _given_twice(file, lines, line, written)
     return ModelError(
         file,
         line,
@@ -260,6 +262,27 @@ def _syntax_error(file: str, text: str, message: str) -> ModelError:
         found=shown(written) if written else "the end of the file",
         expected=f"valid TOML ({(what or message)[:1].lower()}{(what or message)[1:]})",
         advice="Text needs quotation marks; expressions and numbers with units are text.",
+    )
+
+
+def _given_twice(file: str, lines: list[str], line: int, written: str) -> ModelError:
+    """That a table or a key is there already, and in which line if the lines before tell it."""
+    is_table = written.startswith("[")
+    headers = [text for text in lines[:line] if text.startswith("[")]
+    table = tuple(_key_of(headers[-1].partition("#")[0]).split(".")) if headers else ()
+    own = _key_of(written.partition("#")[0])
+    key = table if is_table else (*table, own)
+    first = line_index("\n".join(lines[: line - 1])).get(key)
+    what = "table" if is_table else "key"
+    return ModelError(
+        file,
+        line,
+        ".".join(key),
+        expected=f"each {what} once",
+        but="it is given again" if first is None else f"line {first} has it already",
+        advice="Remove one of the two, or give a table another name."
+        if is_table
+        else "Remove one of the two.",
     )
 
 

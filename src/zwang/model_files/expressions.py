@@ -216,8 +216,22 @@ class _Parser:
                     "In an expression numbers are in SI units, without a unit; a number with its "
                     "unit can be a constant of the file."
                 )
+                advice = self._power_without_sign() or advice
+            if self.text == "," and self._between_numbers():
+                advice = "Decimals follow a point, as in 0.5, and thousands have no sign: 1200."
             raise self.wrong("an operation", advice)
         return tree
+
+    def _between_numbers(self) -> bool:
+        """Whether a number stands before the present token and one behind it."""
+        around = self.tokens[max(self.at - 1, 0) : self.at + 2 : 2]
+        return [token[0] for token in around] == ["number", "number"]
+
+    def _power_without_sign(self) -> str | None:
+        """What to write for a unit such as ``m/s2``, if one follows."""
+        unit = "".join(token[1] for token in self.tokens[self.at :])
+        written = re.sub(r"(?<=[A-Za-z])(?=-?\d)", "^", unit)
+        return f"Powers of units have the sign ^: {written}." if written != unit else None
 
     def expression(self) -> Node:
         self.depth += 1

@@ -67,13 +67,14 @@ class GearMesh:
     normal: tuple[float, float] = (1.0, 0.0)
 
 
-def _refusal(what: str, must: str, but: str) -> InputError:
+def _refusal(what: str, must: str, but: str, advice: str | None = None) -> InputError:
     return InputError(
         what,
         must=must,
         but=but,
-        advice="Give at= the pitch point, or the pair of the wheels' centres; "
-        "pressure_angle=None ties the rates alone.",
+        advice=advice
+        or "Give 'at' as the pitch point, or as the pair of the wheels' centres; a "
+        "'pressure_angle' of None, in a model file false, ties the rates alone.",
     )
 
 
@@ -185,10 +186,12 @@ def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray 
             f"axes of {what}",
             "be at right angles",
             "the rack is not perpendicular to the pinion's axis",
+            "The pinion is the first body, the rack the second: 'axis' is what the pinion turns "
+            "about, 'axis_b' where the rack moves.",
         )
     e = np.cross(d, z)
     level = pinion.middle if not pinion.ground else bar.middle
-    nearest = np.inf
+    nearest, mirrored = np.inf, False
     for one in pinion.points:
         A = _foot(level if pitch is None else pitch, one, z)
         P = A + radius * e
@@ -196,11 +199,15 @@ def rack(what: str, pinion: Wheel, bar: Wheel, radius: float, pitch: FloatArray 
         if gap <= FITS * radius:
             return GearMesh(RACK_TEETH, A, P)
         nearest = min(nearest, gap)
+        mirrored = mirrored or (
+            pitch is not None and abs((pitch - A) @ e + radius) <= FITS * radius
+        )
     raise _refusal(
         what,
         f"have its pitch point {radius:g} m from the pinion's axis, on the side that moves along "
         "axis_b",
         f"it is {nearest:.3g} m off the line where the pinion's teeth are",
+        "It is on the other side of the pinion: turn 'axis_b' round." if mirrored else None,
     )
 
 

@@ -1,0 +1,105 @@
+"""Common slips in model files: each message has the words that lead to a line that works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from zwang.cli.app import app
+from zwang.errors import ModelError
+from zwang.model_files.model import read_model
+
+MODEL = """\
+[parameters]
+load = "500 kg"
+
+[mechanism]
+plane = "xy"
+gravity = [0, "-9.81 m/s^2"]
+
+[body.wheel]
+mass = "load"
+shape = { type = "cylinder", radius = "50 mm", length = "20 mm" }
+
+[body.rack]
+mass = "4 kg"
+shape = { type = "box", size = [0.6, 0.02, 0.02] }
+position = [0, "60 mm"]
+
+[joint.axle]
+type = "revolute"
+bodies = ["ground", "wheel"]
+at = [0, 0]
+
+[joint.slide]
+type = "prismatic"
+bodies = ["ground", "rack"]
+at = [0, "60 mm"]
+axis = "x"
+
+[joint.teeth]
+type = "rack_and_pinion"
+bodies = ["wheel", "rack"]
+at = [0, "50 mm"]
+axis_b = "-x"
+radius = "50 mm"
+pressure_angle = "20 deg"
+
+[simulation]
+until = "1 s"
+"""
+
+
+def written(folder: Path, old: str = "", new: str = "", more: str = "") -> Path:
+    """The model with a slip in it."""
+    assert old in MODEL
+    path = folder / "model.toml"
+    path.write_text(MODEL.replace(old, new) + more, encoding="utf-8")
+    return path
+
+
+def test_the_model_without_a_slip_is_read(tmp_path: Path) -> None:
+    assert read_model(written(tmp_path)).mechanism is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"500 kg"', '"0,5 t"', "Decimals follow a point"),
+        ('"500 kg"', '"1,200 kg"', "thousands have no sign"),
+        ("m/s^2", "m/s2", "Powers of units have the sign ^: m/s^2."),
+        ('mass = "load"', 'mass = "load"\nmass = 3', "line 9 has it already"),
+        ('axis_b = "-x"', 'axis_b = "x"', "turn 'axis_b' round"),
+        (
+            'bodies = ["wheel", "rack"]\nat = [0, "50 mm"]\naxis_b = "-x"',
+            'bodies = ["rack", "wheel"]\nat = [0, "50 mm"]\naxis = "x"',
+            "The pinion is the first body",
+        ),
+    ],
+)
+def test_message_leads_to_what_works(tmp_path: Path, old: str, new: str, told: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        read_model(written(tmp_path, old, new))
+    assert told in str(caught.value)
+
+
+def test_a_table_given_twice_is_told_with_both_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, more='\n[joint.axle]  # again\ntype = "fixed"\n')
+    lines = path.read_text(encoding="utf-8").splitlines()
+    with pytest.raises(ModelError) as caught:
+        read_model(path)
+    assert caught.value.line == len(lines) - 1
+    assert f"line {lines.index('[joint.axle]') + 1} has it already" in str(caught.value)
+    assert "quotation marks" not in str(caught.value)
+
+
+def test_check_reads_all_cases(tmp_path: Path) -> None:
+    path = written(tmp_path, more='\n[case.heavy]\nset = { load = "1 m" }\n')
+    result = CliRunner().invoke(app, ["check", str(path)])
+    assert result.exit_code == 1
+    assert "'load'" in result.output
+    assert "has no errors" not in result.output
+    path.write_text(path.read_text(encoding="utf-8").replace('"1 m"', '"1 t"'), encoding="utf-8")
+    assert CliRunner().invoke(app, ["check", str(path)]).exit_code == 0
