@@ -208,7 +208,10 @@ def test_what_is_chosen():
     assert choice(library.bricard()) == "joint"
     assert choice(tree(KINDS, 1, 9)) == "joint"
     assert choice(library.rolling_coin()) is None  # no joint carries it
-    assert choice(library.four_bar(planar=False)) == "planar"
+    for planar in (True, False):
+        assert choice(library.four_bar(planar=planar)) == "joint"
+        assert choice(library.four_bars(40, planar=planar)) == "joint"  # its factor stays sparse
+    assert choice(library.net(5)) is None  # that of a net fills up
 
 
 def test_loops_are_cut_where_the_tree_stays_shallow():
@@ -347,8 +350,8 @@ def test_lanes_and_company_change_nothing():
 
 def test_a_stored_run_goes_on_to_the_same_bits(died):
     m = library.bricard()
-    whole = m.simulate(until=3.0, coordinates="joint")
-    path = died(m, until=3.0, coordinates="joint")
+    whole = m.simulate(until=6.0, coordinates="joint")
+    path = died(m, until=6.0, coordinates="joint")
     resumed = zw.resume(path, m.system)
     assert resumed.q.tobytes() == whole.q.tobytes()
     assert resumed.v.tobytes() == whole.v.tobytes()

@@ -8,7 +8,7 @@ from zwang import library
 from zwang.codegen.expression import read
 from zwang.codegen.schedule import contract, share_reciprocals
 from zwang.equations.active_rows import redundant_rows
-from zwang.integrators.settings import Settings
+from zwang.integrators.settings import Coordinates, Settings
 from zwang.programs.elimination import analyse
 from zwang.simulation.select_program import ProgramStart, select_program
 
@@ -22,7 +22,7 @@ def program_at(system, q, v):
     return select_program(
         system.equations,
         ProgramStart(np.concatenate([q, v]), 0.0, system.parameter_vector()),
-        Settings(until=1.0),
+        Settings(until=1.0, coordinates=Coordinates.ABSOLUTE),
     )
 
 

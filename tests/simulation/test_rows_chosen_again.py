@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.integrators.collocation.step import CLEAR_PIVOT
 
 PLACE = 10.0
 #: Positions off the guides [m]; the block would fall by hundreds of metres.
@@ -57,8 +58,8 @@ def assert_held(run):
 @pytest.mark.parametrize(
     "choices",
     [
-        {"tolerance": 1e-6},
-        {"tolerance": 1e-11},
+        {"integrator": "order8", "tolerance": 1e-6},
+        {"integrator": "order8", "tolerance": 1e-11},
         {"integrator": "order5"},
         {"integrator": "radau5", "tolerance": 1e-7},
         {"integrator": "rattle", "step": 0.01},
@@ -77,14 +78,35 @@ def test_the_forces_are_those_of_the_floor_alone(block):
 
 
 def test_it_is_no_singular_position(block):
-    assert_held(block.simulate([0.0, 0.0, 0.0], until=20.0, on_singular="stop"))
+    run = block.simulate([0.0, 0.0, 0.0], until=20.0, on_singular="stop", integrator="order8")
+    assert_held(run)
+
+
+#: Least relative pivot, the square of s to that of the rows, at which collocation goes on.
+LEFT_BY_NODES = 2.0 * np.sqrt(26.0 * CLEAR_PIVOT)
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8, 1e-11])
+@pytest.mark.parametrize("place", [0.0, 1.0, 3.0])
+def test_collocation_leaves_before_other_rows_have_to_act(block, tolerance, place):
+    run = block.simulate([place, 0.0, 0.0], until=20.0, tolerance=tolerance)
+    assert run.finished, run.status
+    assert abs(run.q[-1, 0] - PLACE) < 1e-3
+    assert np.abs(run.q[:, 1:]).max() < OFF
+    (note,) = (note for note in run.notes if "nearly dependent" in note)
+    assert note.endswith("integrated by order8")
+    left_at = float(note.partition("from t = ")[2].partition(" s on")[0])
+    assert PLACE - float(run.at(left_at).q[0]) > LEFT_BY_NODES / 4.0
+    assert any("had to act in place of others" in note for note in run.notes)
 
 
 def test_an_event_in_the_same_step_is_not_lost(block):
-    times = [r.t for r in block.simulate([0.0] * 3, until=20.0).ranks]
-    near = float(block.simulate([0.0] * 3, until=times[1], save=[times[1]]).q[-1, 0])
+    explicit = {"until": 20.0, "integrator": "order8"}
+    times = [r.t for r in block.simulate([0.0] * 3, **explicit).ranks]
+    until = {**explicit, "until": times[1]}
+    near = float(block.simulate([0.0] * 3, **until, save=[times[1]]).q[-1, 0])
     run = block.simulate(
-        [0.0] * 3, until=20.0, events={"here": zw.event(lambda q: q[0] - (near - 1e-9))}
+        [0.0] * 3, **explicit, events={"here": zw.event(lambda q: q[0] - (near - 1e-9))}
     )
     assert [e.name for e in run.events] == ["here"]
     assert_held(run)

@@ -82,13 +82,11 @@ def test_states_that_miss_rows_are_put_on_all_of_them() -> None:
 def test_a_repeated_run_and_one_in_company_are_the_same() -> None:
     m = bennett(0.9)
     start = m.assemble()
-    first = m.simulate(start, until=2.0, save=0.01, tolerance=1e-10)
-    again = m.simulate(start, until=2.0, save=0.01, tolerance=1e-10)
+    how = {"until": 2.0, "save": 0.01, "tolerance": 1e-10, "integrator": "order8"}
+    first, again = (m.simulate(start, **how) for _ in range(2))
     np.testing.assert_array_equal(again.q, first.q)
     np.testing.assert_array_equal(again.v, first.v)
-    many = m.simulate_many(
-        np.array([start.q] * 3), np.array([start.v] * 3), until=2.0, save=0.01, tolerance=1e-10
-    )
+    many = m.simulate_many(np.array([start.q] * 3), np.array([start.v] * 3), **how)
     for run in many:
         np.testing.assert_array_equal(run.v, first.v)
     assert not misses_a_row(

@@ -264,6 +264,7 @@ class Loop(ABC):
             self.times,
             *self.options,
             self.may_leave,
+            self.may_leave and len(self.program.left_out) > 0,
         )
 
     def _look(self, events: Kernel) -> None:

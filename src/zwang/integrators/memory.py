@@ -18,6 +18,7 @@ __all__ = [
     "NOT_FINITE",
     "NO_ROOT",
     "OFF_CONSTRAINTS",
+    "ROWS_NEAR",
     "SINGULAR",
     "TOO_SMALL",
     "UNDER_WAY",
@@ -28,6 +29,7 @@ DONE, FULL, BUDGET, EVENT, TOO_SMALL, NOT_FINITE, NO_ROOT, SINGULAR = 0, 1, 2, 3
 HANDOVER = 8  # one of several lanes has ended
 OFF_CONSTRAINTS = 9  # a fixed step ended where it could not be put on its constraints
 LEAVES = 10  # another method would do with less work, and may take over from the present state
+ROWS_NEAR = 11  # rows that act come near to depending on each other, and others do not act
 GOES_ON = -1  # of a part of a step: the loop does not return
 #: The same loop goes on from there.
 UNDER_WAY = frozenset({FULL, BUDGET, EVENT, SINGULAR})

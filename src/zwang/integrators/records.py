@@ -93,6 +93,7 @@ class LoopChoices(NamedTuple):
     watch_events : whether there are event functions.
     stop_where_singular : whether to return where rank is lost.
     may_leave : whether to return where another method would do with less work.
+    keeps_clear : whether to return before rows that act come near to depending on each other.
     """
 
     until: float
@@ -107,6 +108,7 @@ class LoopChoices(NamedTuple):
     watch_events: bool
     stop_where_singular: bool
     may_leave: bool
+    keeps_clear: bool
 
 
 class OutputBuffers(NamedTuple):

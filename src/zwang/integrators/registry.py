@@ -54,8 +54,6 @@ def loop_settings(program: Program, settings: Settings, method: str = "") -> Set
     if method and settings.integrator == "auto":
         settings = replace(settings, integrator=method)
     at_nodes = program.has_nodes and program.lanes == 1  # else lanes are trajectories
-    if settings.integrator == "auto" and program.left_out:
-        return settings.by_states  # collocation may not see that other rows have to act
     if settings.integrator in ("auto", "gauss"):
         return chosen(settings, at_nodes=at_nodes, finest=program.finest_at_nodes)
     return settings

@@ -78,6 +78,8 @@ class Program(ABC):
     left_out : numbers of the constraint rows that follow from others and do not act; whether they
         still do so is looked at all the way.
     repeated : numbers of the rows of joints that repeat others to the bit, which do not act.
+    fulfilled : numbers of the rows that its coordinates fulfil whatever their values, which do not
+        act either.
     carrier : the coordinates it is written in, if these are not those of its system.
     plain_rates : whether q̇ = v.
     frames : what loops keep here for the next of their kind.
@@ -89,6 +91,7 @@ class Program(ABC):
     lanes: int
     left_out: tuple[int, ...]
     repeated: tuple[int, ...] = ()
+    fulfilled: tuple[int, ...] = ()
     carrier: CoordinateChange | None
     plain_rates: bool
     frames: dict[Any, Any]
@@ -96,7 +99,7 @@ class Program(ABC):
     @property
     def idle_rows(self) -> tuple[int, ...]:
         """Numbers of all constraint rows that do not act."""
-        return tuple(sorted((*self.left_out, *self.repeated)))
+        return tuple(sorted((*self.left_out, *self.repeated, *self.fulfilled)))
 
     @abstractmethod
     def kernel(self, name: str) -> Kernel:

@@ -60,6 +60,7 @@ class WholeProgram(Program):
     discrete: Callable[[str], Sequence[StageExpressions]] = field(repr=False)
     left_out: tuple[int, ...] = ()
     repeated: tuple[int, ...] = field(default=(), kw_only=True)
+    fulfilled: tuple[int, ...] = field(default=(), kw_only=True)
     carrier: CoordinateChange | None = None
     plain_rates: bool = False
     direction: casadi.SX | None = field(default=None, repr=False)

@@ -106,9 +106,14 @@ def status_of(
     )
 
 
-def method_note(was: str, now: str, t: float) -> str:
-    """Why "auto" went on with another method, as a sentence."""
+def method_note(was: str, now: str, t: float, *, rows_near: bool = False) -> str:
+    """Why "auto" went on with another method, as a sentence.
+
+    `rows_near` tells that constraint rows that act come near to depending on each other.
+    """
     begun = f"from t = {t:.6g} s on"
+    if rows_near:
+        return f"constraint rows that act nearly dependent {begun}: integrated by {now}"
     if now == "radau5":
         return f"stiff {begun}: integrated by radau5"
     if was == "radau5":

@@ -47,9 +47,10 @@ def acting_rows_hold(
 
 def misses_a_row(equations: Equations, y: FloatArray, t: FloatArray, p: FloatArray) -> bool:
     """Whether states (rows, n) at times (rows,) miss a row by more than rounding."""
-    nq = len(equations.coordinates)
-    limit = MET * max(1.0, float(np.abs(y[:, :nq]).max(initial=0.0)))
-    if not len(t) or equations.largest_miss(y, t, p) <= limit:
+    if not len(t):
+        return False
+    miss, nq = equations.largest_miss(y, t, p), len(equations.coordinates)
+    if miss <= MET or miss <= MET * float(np.abs(y[:, :nq]).max(initial=0.0)):
         return False
     return any(_is_off(equations, y[i], float(t[i]), p) for i in range(len(t)))
 

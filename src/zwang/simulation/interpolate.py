@@ -194,11 +194,13 @@ def propagate(
     scales = np.ones(len(y)) if run.scales is None else run.scales
 
     def loop_from(program: Program, t: float, y: FloatArray) -> Loop:
+        # Collocation may not see that rows have to act that do not.
+        by_states = ahead.by_states.integrator if program.left_out else ""
         return start_loop(
             *(program, ahead, t, y[:, None], p[:, None]),
             times=times,
             scales=scales,
-            method=segment.integrator,
+            method=segment.integrator or by_states,
         )
 
     def on_all(y: FloatArray, t: FloatArray) -> FloatArray:

@@ -59,7 +59,10 @@ class JointsOnce(PassedOn):
         """A program of the mechanism without the joints, as one of the whole mechanism."""
         if id(program) not in self._numbered:
             left_out = tuple(self.kept[i] for i in program.left_out)
-            whole = replace(program, left_out=left_out, repeated=self._repeated)
+            fulfilled = tuple(self.kept[i] for i in program.fulfilled)
+            whole = replace(
+                program, left_out=left_out, repeated=self._repeated, fulfilled=fulfilled
+            )
             self._numbered[id(program)] = program, whole
         return self._numbered[id(program)][1]
 

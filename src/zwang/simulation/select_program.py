@@ -4,15 +4,16 @@
 
 | equations | coordinates | program |
 | --- | --- | --- |
-| bodies in space that joints hold to a plane | planar | one expression |
 | bodies on a tree of joints | joint | the articulated-body recursion: one expression, or by links |
 | the same with loops | joint | one expression |
+| bodies in space that joints hold to a plane | planar | one expression |
 | a large mechanism, explicit methods | absolute | block by block |
 | other mechanisms | absolute | one expression with what is structure folded in |
 | functions | their own | one expression |
 | functions that cannot be traced, formulations by name | their own | evaluated in Python |
 
-They are tried in this order. What is not possible, or not cheaper, gives its reason as a sentence;
+They are tried in this order, planar coordinates before those of joints where lanes are not nodes of
+one trajectory. What is not possible, or not cheaper, gives its reason as a sentence;
 where it was asked for, that is the refusal. Sizes that decide are in `zwang.programs.cost`. What a
 run, an event or a reaction sees is in the coordinates of the system in all cases.
 """
@@ -60,6 +61,8 @@ __all__ = [
 CHEAPER_IN_PLANE = "a plane, in which the coordinates of bodies are cheaper"
 CHEAPER_BY_LINK = "a tree of joints, which is cheaper from link to link"
 UNREACHED = "a state that its joints, as placed, do not reach"
+#: Rows of a joint in space that hold its bodies to a plane in which others hold them already.
+ACROSS = 3
 #: What coordinates other than the system's own take, for those who ask for them.
 EXPECTED = {
     Coordinates.PLANAR: "be used for a mechanism whose joints hold all bodies to a plane",
@@ -186,8 +189,8 @@ def _in_other_coordinates(given: _Selection, mechanism: Parts) -> Program | None
     """The program of a mechanism in planar or joint coordinates; None for its own."""
     asked, against = given.settings.coordinates, only_own_coordinates(mechanism, given.settings)
     attempts = [(Coordinates.PLANAR, _in_plane), (Coordinates.JOINT, _in_joints)]
-    if mechanism.is_forest and given.settings.method.nodes:
-        attempts.reverse()  # what a tree takes that is built in its plane, see `against_tree`
+    if given.settings.method.nodes:
+        attempts.reverse()  # as for one that is built in its plane, see `against_tree`
     for coordinates, attempt in attempts:
         in_plane_already = mechanism.kind.plane is not None and coordinates is Coordinates.PLANAR
         if in_plane_already or asked not in (Coordinates.AUTO, coordinates):
@@ -295,7 +298,8 @@ def _in_joints(given: _Selection, mechanism: Parts) -> Program | str:
         return CHEAPER_IN_PLANE  # known without the tree
     constants = joint_constants(given.equations, mechanism, p)
     by_link = link_by_link(constants, settings)
-    against = against_tree(constants.found.tree, settings, by_link=by_link)
+    tree = constants.found.tree
+    against = _too_full(given, mechanism, tree) or against_tree(tree, settings, by_link=by_link)
     if against:
         return against
     if by_link:
@@ -333,8 +337,14 @@ def in_joints(
 
     def made() -> WholeProgram:
         inner = _program_of_tree(found, rows, lanes, singular=singular)
-        inactive = [*found.vanished, *(found.rows[i] for i in inner.left_out)]
-        return replace(inner, carrier=found.carrier, left_out=tuple(sorted(inactive)))
+        watched = set(found.vanished) - set(found.fulfilled)
+        inactive = [*watched, *(found.rows[i] for i in inner.left_out)]
+        return replace(
+            inner,
+            carrier=found.carrier,
+            left_out=tuple(sorted(inactive)),
+            fulfilled=found.fulfilled,
+        )
 
     return found.cache.program(RenumberedKey(WholeKey(rows, singular, lanes)), made)
 
@@ -346,6 +356,19 @@ def _program_of_tree(
     if not found.rows:
         return found.tree_program(lanes)
     return _fused(found, WholeKey(rows, singular, lanes), rows)
+
+
+def _too_full(given: _Selection, mechanism: Parts, tree: Tree) -> str:
+    """Why a tree with loops is too large for one expression; empty if it is not."""
+    if not tree.constraints or tree.nv <= COST.joint_loop_velocities:
+        return ""
+    possible = PossibleCoordinates.of(mechanism, given.equations.cache)
+    flat = mechanism.kind.plane is None and not isinstance(
+        possible.in_plane(given.start.y, given.start.p), str
+    )
+    if tree.factor_work(across=ACROSS if flat else 0) <= COST.joint_loop_factor * tree.nv:
+        return ""
+    return f"{tree.nv} freedoms with loops, more than {COST.joint_loop_velocities}"
 
 
 def link_by_link(constants: JointConstants, settings: Settings) -> bool:
@@ -369,13 +392,10 @@ def against_tree(tree: Tree, settings: Settings, *, by_link: bool) -> str:
             f"{len(tree.links)} freedoms, more than {COST.joint_links}, with loops, bodies that "
             "lack inertia or an implicit method"
         )
-    if tree.constraints and tree.nv > COST.joint_loop_velocities:
-        return f"{tree.nv} freedoms with loops, more than {COST.joint_loop_velocities}"
     if settings.coordinates is Coordinates.JOINT:
         return ""
-    if tree.parts.kind.plane is not None and (tree.constraints or not settings.method.nodes):
+    if tree.parts.kind.plane is not None and not settings.method.nodes:
         # At nodes, where sums over them cost as much as equations, fewer coordinates are cheaper.
-        # But where loops lie flat, rows of angles vanish as a whole, and no pivot tells.
         return CHEAPER_IN_PLANE
     if all(branch.joint is None for branch in tree.branches):
         return "no joints that carry a body"

@@ -650,8 +650,7 @@ class Simulation:
         program = self._program(ProgramStart(y, t, self.p))
         if program.left_out == self.loop.program.left_out:
             return False
-        if not any(note.endswith(ACT_AGAIN) for note in self.notes):  # the first time alone
-            self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
+        self._note_rows(t)
         self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
         if self.settings.drift is Drift.PROJECTION:  # those that acted were nearly dependent here
@@ -659,20 +658,27 @@ class Simulation:
         self.begin_segment(y, t)
         return True
 
+    def _note_rows(self, t: float) -> None:
+        """Say that rows act that did not, the first time alone."""
+        if not any(note.endswith(ACT_AGAIN) for note in self.notes):
+            self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
+
     def _changed_method(self, code: int) -> bool:
         """Whether a loop left to the method that "auto" chooses from the present state on."""
-        if code != sh.LEAVES:
+        if code not in (sh.LEAVES, sh.ROWS_NEAR):
             return False
         y, t, before = self.loop.present[:, 0].copy(), float(self.loop.t[0]), self.loop
         was = before.settings.integrator
         self.method = before.next_method()
         self.returns += was == "radau5"
-        note = method_note(was, self.method, t)
+        note = method_note(was, self.method, t, rows_near=code == sh.ROWS_NEAR)
         kind = note.partition(" from t = ")[0]
         if not any(known.startswith(kind) for known in self.notes):  # the first time alone
             self.notes.append(note)
         self._close()
         self.begin_segment(y, t)
+        if set(before.program.left_out) - set(self.loop.program.left_out):
+            self._note_rows(t)
         # On which side of its zero an event was left is not to be seen from the state alone.
         self.loop.event_values[...] = before.event_values
         return True

@@ -72,6 +72,7 @@ class Recursion(Links):
         start, end = tree.parts.slots["gravity"]
         self.gravity = p[start:end]
         self._seen: dict[Any, FrameOnLink] = {}
+        self._rows: dict[int, TracedConstraint] = {}
         super().__init__(tree.links, q, v, numbers, Base.ground(self.gravity))
 
     # --- v̂̇ by articulated bodies ------------------------------------------------------------------
@@ -282,6 +283,11 @@ class Recursion(Links):
 
     def rows(self, number: int, element: Element) -> TracedConstraint:
         """The equations of a constraint element in v̂: Â = A B, b̂ = b − A v̇(v̂̇ = 0)."""
+        if number not in self._rows:
+            self._rows[number] = self._rows_written(number, element)
+        return self._rows[number]
+
+    def _rows_written(self, number: int, element: Element) -> TracedConstraint:
         import casadi as ca
 
         seen, numbers = [self.body(b) for b in element.bodies], {}

@@ -112,6 +112,19 @@ class JointEquations(ExpressionEquations):
         self.rows = tuple(row for row in rows if row not in vanished)
 
     @computed_once
+    def fulfilled(self) -> tuple[int, ...]:
+        """Those of the rows that vanish whose values do not change with time either."""
+        import casadi as ca
+
+        found, starts = [], self.tree.parts.row_starts
+        for number, element in self.tree.constraints if self.vanished else ():
+            first, rows = starts[number], self.recursion.rows(number, element)
+            gone = [k for k in range(rows.A.shape[0]) if first + k in self.vanished]
+            if gone and not ca.depends_on(rows.b[gone], self.carrier.inputs[2]):
+                found += [first + k for k in gone]
+        return tuple(found)
+
+    @computed_once
     def placement(self) -> tuple[FloatArray, FloatArray]:
         """Coordinates of the joints as the mechanism was described."""
         parts = self.tree.parts

@@ -12,7 +12,9 @@ One step of the loop:
 The error that is limited is that of the states within a step, of order 9 in h; at its end the order
 is 17 and the error far smaller. Near singular positions the same is done as in `explicit`: they are
 foreseen and passed between the nodes in the middle of a step, with accelerations at projected
-nodes, as after a rejection until three steps were accepted.
+nodes, as after a rejection until three steps were accepted. Where rows do not act because they
+follow from others, what comes near may be no singular position, but one in which they have to: the
+loop returns before it, for a method whose steps are looked at one by one.
 
 One trajectory at a time, whose nodes are the lanes; its own arrays are [entry][0] as everywhere.
 """
@@ -76,6 +78,7 @@ from zwang.integrators.memory import (
     OFF_CONSTRAINTS,
     PIVOT,
     REJECTED,
+    ROWS_NEAR,
     SAVED,
     SHRINK,
     STAGES_KEPT,
@@ -84,7 +87,7 @@ from zwang.integrators.memory import (
     T,
 )
 from zwang.integrators.output import save
-from zwang.integrators.projection import keep_sizes, project_between, project_once, size_of
+from zwang.integrators.projection import LARGEST, keep_sizes, project_between, project_once, size_of
 from zwang.integrators.rank_loss import away, comes_near, placed, rounding, slowed
 from zwang.integrators.records import (
     EventMemory,
@@ -129,6 +132,10 @@ NEAR_DIVERGENCE = 0.8
 # states within it, unless constraints have a kink there.
 PROJECTED = 10.0
 
+# A pivot, relative to its row, above which rows are far from depending on each other: the error of
+# an interpolated state across the constraints grows by its root at most, some ten times.
+CLEAR_PIVOT = 0.01
+
 ROUNDED = 0.99  # what an error counts as that is one of rounding
 MIDDLE = NODES // 2  # the first node after the widest gap between them
 
@@ -155,6 +162,8 @@ def advance(
         if not count[ACTIVE, 0]:
             return DONE
         h, is_near, short, allowed = place_step(method, memory, choices)
+        if choices.keeps_clear and (is_near or comes_near(h, real, 0)):
+            return ROWS_NEAR
         h, end, last = next_step(memory, h, choices.until, LAST_STEP)
         if not end > real[T, 0]:
             return TOO_SMALL
@@ -193,12 +202,16 @@ def advance(
             if not refuse(memory, choices, before, F, h, change, known, near, slow):
                 return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
             continue
+        if watches_rank and not is_near:  # otherwise sweeps have left the pivots there
+            projected = sweeps.projected[0]
+            node_pivots(equations, method, sweeps.Y, sweeps.times, projected, sweeps.pivots)
+            if choices.keeps_clear and comes_close(equations.rows, sweeps, onto, arrived):
+                return ROWS_NEAR
         save_within(equations, method, memory, choices, output, sweeps, step, onto, F, h)
         event = watch_events(equations, memory, choices, events, sweeps, step, onto.ok)
         change = control_step(memory, before.numbers, logarithm, change, h, is_near, arrived)
         singular = watches_rank and rank_lost(
-            *(equations, method, memory, output, sweeps, step, onto.pivots),
-            *(F, is_near, deficit, arrived, last),
+            *(equations, memory, output, sweeps, step, onto.pivots, F, deficit, arrived, last)
         )
         take_step(y, before, step, F, h)
         change = real[H, 0] / h if short else change  # it was shortened for its place alone
@@ -514,14 +527,26 @@ def control_step(memory: LoopMemory, past, logarithm, change, h, is_near, arrive
 
 
 @inlined
+def comes_close(rows, sweeps: NodeSweeps, onto: ProjectionRoom, arrived):
+    """Whether rows that act come so near to depending on each other that others may have to act.
+
+    At the end of a step, where all rows are to be met, or at one of its nodes.
+    """
+    close = arrived < CLEAR_PIVOT or not onto.settled[0]
+    for k in range(rows):
+        largest = max(onto.pivots[LARGEST * rows + k, 0], onto.pivots[rows + k, 0])
+        for j in range(NODES):
+            pivot, size = sweeps.pivots[k, j], sweeps.pivots[rows + k, j]
+            close = close or not pivot * min(size, largest) > CLEAR_PIVOT * largest
+    return close
+
+
+@inlined
 def rank_lost(
-    equations: LoopEquations, method: CollocationMethod, memory: LoopMemory, output: OutputBuffers,
-    sweeps: NodeSweeps, step: CollocationStep, pivots, F, is_near, deficit, arrived, last,
+    equations: LoopEquations, memory: LoopMemory, output: OutputBuffers, sweeps: NodeSweeps,
+    step: CollocationStep, pivots, F, deficit, arrived, last,
 ):  # fmt: skip
     """Log changes of rank in the step; whether rank was lost."""
-    if not is_near:  # otherwise sweeps have left the pivots there
-        projected = sweeps.projected[0]
-        node_pivots(equations, method, sweeps.Y, sweeps.times, projected, sweeps.pivots)
     lost = watch(equations, memory, output, sweeps, step, F, pivots, deficit, arrived, last)
     keep_sizes(pivots, equations.rows, 0)
     if memory.counts[NEAR, 0] > 0 and memory.real[AHEAD, 0] < np.inf:

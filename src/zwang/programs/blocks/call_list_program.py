@@ -56,6 +56,7 @@ class TapeProgram(Program):
     writers: Mapping[str, Callable[[CallList], Any]] = field(repr=False)
     left_out: tuple[int, ...] = ()
     repeated: tuple[int, ...] = field(default=(), kw_only=True)
+    fulfilled: tuple[int, ...] = field(default=(), kw_only=True)
     carrier: CoordinateChange | None = None
     constants: Mapping[int, float] | None = field(default=None, repr=False)
     placed: int = 0
