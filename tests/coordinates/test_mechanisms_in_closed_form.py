@@ -268,6 +268,35 @@ def test_constraints_of_velocities_are_used_where_they_hold(sleigh):
     assert not np.allclose(form.at("acceleration", [0, 0, 0.3], [1, 2, 3])[1], 0.0)
 
 
+@pytest.mark.parametrize("plane", ["xy", "xz", "yz"])
+def test_a_free_body_of_a_plane_falls_along_the_axis_of_gravity(plane):
+    down = plane[1]
+    m = zw.Mechanism(plane=plane, gravity=[-9.81 * (axis == down) for axis in "xyz"])
+    m.body("s", mass=2.0, inertia=0.3, free=True)
+    found = {str(e.lhs): e.rhs for e in m.derive().equations(solved=True)}
+    falls = {f"s_{axis}_ddot": -sp.Symbol("g") * int(axis == down) for axis in plane}
+    assert found == {**falls, "s_theta_ddot": 0}
+
+
+def test_a_hoop_on_a_floor_rolls_along_it():
+    radius = 0.5
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    hoop = m.body("hoop", mass=2.0, inertia=0.5, position=(0, 0, radius))
+    floor = ((0, 0, 0), (0, 0, radius))
+    m.rolling_sphere("floor", m.ground, hoop, at=floor, axis="z", radius=radius)
+    bob = m.body("bob", mass=1.0, inertia=0.0, position=(0, 0, radius / 2))
+    m.fixed("glue", hoop, bob, at=(0, 0, radius / 2))
+    found = {str(e.lhs): e.rhs for e in m.derive().equations(solved=True)}
+    assert found["hoop_z_ddot"] == 0
+    assert sp.simplify(found["hoop_x_ddot"] - found["hoop_theta_ddot"] / 2) == 0
+    # By Lagrange, the bob a quarter below the center: at the height R − r cos θ, at R θ − r sin θ.
+    r, R = sp.Rational(1, 4), sp.Rational(1, 2)
+    angle, rate, m_h, m_b, J, g = sp.symbols("hoop_theta hoop_theta_dot m_hoop m_bob J_hoop g")
+    inertia = J + m_h * R**2 + m_b * (R**2 + r**2 - 2 * R * r * sp.cos(angle))
+    own = -m_b * r * sp.sin(angle) * (g + R * rate**2) / inertia
+    assert sp.simplify(found["hoop_theta_ddot"] - own) == 0
+
+
 def test_coordinates_of_bodies_are_written_with_the_same_letters(sleigh):
     form, joints = sleigh.system.derive(), sleigh.derive()
     assert set(form.parameters) == {"m_s", "J_s"}
