@@ -297,6 +297,41 @@ def test_a_hoop_on_a_floor_rolls_along_it():
     assert sp.simplify(found["hoop_theta_ddot"] - own) == 0
 
 
+def trammel(angle):
+    """Two sliders on perpendicular guides, and a rod of length 2 between them."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    x, z = 2.0 * np.cos(angle), 2.0 * np.sin(angle)
+    a = m.body("a", mass=1.0, inertia=0.01, position=(x, 0, 0))
+    b = m.body("b", mass=1.5, inertia=0.01, position=(0, 0, z))
+    rod = m.body("rod", mass=0.7, inertia=0.2, position=(x / 2, 0, z / 2))
+    m.prismatic("x", m.ground, a, at=(x, 0, 0), axis="x")
+    m.prismatic("z", m.ground, b, at=(0, 0, z), axis="z")
+    m.revolute("alpha", a, rod, at=(x, 0, 0))
+    m.revolute("beta", b, rod, at=(0, 0, z))
+    return m
+
+
+@pytest.mark.parametrize("turn", [sp.S.Zero, sp.pi / 6, sp.pi / 4])
+def test_a_placement_at_a_simple_angle_gives_no_decimals(turn):
+    form = trammel(float(turn)).derive()
+    found = dict(zip(map(str, form.names.accelerations), form.acceleration, strict=True))
+    assert not form.acceleration.atoms(sp.Float)
+    assert not form.multipliers.atoms(sp.Float)
+    # By Lagrange: the angle from the horizontal is θ = α + turn, the rod has half length 1.
+    alpha, rate, g, J, m_a, m_b, m_rod = sp.symbols("alpha alpha_dot g J_rod m_a m_b m_rod")
+    theta = alpha + turn
+    inertia = J + m_rod + 4 * m_a * sp.sin(theta) ** 2 + 4 * m_b * sp.cos(theta) ** 2
+    half_slope = 4 * (m_a - m_b) * sp.sin(theta) * sp.cos(theta)
+    own = (-half_slope * rate**2 - g * (m_rod + 2 * m_b) * sp.cos(theta)) / inertia
+    assert sp.simplify(found["alpha_ddot"] - own) == 0
+
+
+def test_decimals_do_not_stand_before_letters_that_have_no_factor():
+    text = str(trammel(0.9273).derive(solve=False).equations())
+    assert "alpha - 2.214" in text
+    assert "1.0*" not in text
+
+
 def test_coordinates_of_bodies_are_written_with_the_same_letters(sleigh):
     form, joints = sleigh.system.derive(), sleigh.derive()
     assert set(form.parameters) == {"m_s", "J_s"}
