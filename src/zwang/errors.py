@@ -214,7 +214,9 @@ class UnknownNameError(InputError):
         own = list(listed) or names
         told = ", ".join(own)
         if len(own) > LISTED:
-            first = [*near, *(n for n in own if n not in near)][:LISTED]
+            owner, point, _ = written.rpartition(".")  # of pin.torque first what else pin has
+            beside = [n for n in own if point and n.startswith(owner + point)]
+            first = list(dict.fromkeys([*near, *beside, *own]))[:LISTED]
             told = f"{', '.join(first)} and {len(own) - LISTED} more"
         if names:
             super().__init__(what, expected=f"one of {told}", found=repr(name), advice=advice)
