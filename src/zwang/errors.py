@@ -150,6 +150,12 @@ class ZwangError(Exception):
         self.args = (f"{kind} {where} of the batch{also}: {self}",)
         return self
 
+    def alone(self) -> Self:
+        """The same error without its place in a batch that its reader knows nothing of."""
+        if self.batch_place is not None:
+            self.batch_place, self.args = None, (self._alone,)
+        return self
+
     def at_time(self, t: float) -> Self:
         """The same error of a batch of saved states, with the time of the one it is about."""
         assert self.batch_place is not None

@@ -393,3 +393,11 @@ def test_dots_stand_over_the_letter_and_the_owner_below(sleigh, rolling_disk):
     assert r"\ddot{\psi}_{disk}" in rolling_disk[1].latex()
     assert r"\theta_{disk}" in rolling_disk[1].latex("A")
     assert r"\dot{v}_{s,x}" in sleigh.system.derive().latex()
+
+
+def test_a_point_on_a_ball_joint_is_refused_without_the_batch_of_its_samples():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bob = m.body("bob", mass=1.0, inertia=(0, 0, 0), position=(0, 0, -1))
+    m.spherical("ball", m.ground, bob, at=(0, 0, 0))
+    with pytest.raises(zw.NotUniqueError, match=r"^acceleration must be determined.*ball_phi_dot"):
+        m.derive()
