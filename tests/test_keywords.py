@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import zwang as zw
@@ -121,3 +122,18 @@ def test_a_method_that_takes_any_keyword_blames_none():
 def test_values_without_a_name_are_counted_in_a_sentence(call, said):
     with pytest.raises(zw.InputError, match=said):
         call(zw.Mechanism())
+
+
+def test_what_is_missing_is_told_with_the_order_of_values():
+    terms = zw.EquationTerms.of(np.eye(2), [0.0, 1.0], [[1.0, 0.0]], [0.0])
+    with pytest.raises(
+        zw.InputError, match=r"solve must be given Q\. Its values in order: M, Q, A"
+    ):
+        zw.solve(terms)
+
+
+def test_of_very_many_names_those_of_the_same_owner_are_listed():
+    m = zw.library.bricard()
+    run = m.simulate(until=0.01)
+    with pytest.raises(UnknownNameError, match=r"hinge3\.force, hinge3\.moment.* and \d+ more"):
+        run["hinge3.which_is_no_channel"]

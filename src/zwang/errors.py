@@ -150,6 +150,12 @@ class ZwangError(Exception):
         self.args = (f"{kind} {where} of the batch{also}: {self}",)
         return self
 
+    def alone(self) -> Self:
+        """The same error without its place in a batch that its reader knows nothing of."""
+        if self.batch_place is not None:
+            self.batch_place, self.args = None, (self._alone,)
+        return self
+
     def at_time(self, t: float) -> Self:
         """The same error of a batch of saved states, with the time of the one it is about."""
         assert self.batch_place is not None
@@ -214,7 +220,9 @@ class UnknownNameError(InputError):
         own = list(listed) or names
         told = ", ".join(own)
         if len(own) > LISTED:
-            first = [*near, *(n for n in own if n not in near)][:LISTED]
+            owner, point, _ = written.rpartition(".")  # of pin.torque first what else pin has
+            beside = [n for n in own if point and n.startswith(owner + point)]
+            first = list(dict.fromkeys([*near, *beside, *own]))[:LISTED]
             told = f"{', '.join(first)} and {len(own) - LISTED} more"
         if names:
             super().__init__(what, expected=f"one of {told}", found=repr(name), advice=advice)

@@ -375,3 +375,24 @@ def test_what_cannot_be_carried_is_refused_by_name():
         m.simulate(until=0.1, coordinates="joint", drift="baumgarte")
     with pytest.raises(InputError, match="more than"):
         library.net(8, 8, planar=False).simulate(until=0.1, coordinates="joint")
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "planar"])
+def test_a_constraint_without_a_row_at_rest_acts_in_fewer_coordinates(coordinates):
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rods = [
+        m.body(f"rod{k}", inertia=zw.inertia.rod(1.0, 1.0), position=(k + 0.5, 0, 0))
+        for k in range(2)
+    ]
+    m.revolute("shoulder", m.ground, rods[0], at=(0, 0, 0), axis="y")
+    m.revolute("elbow", *rods, at=(1, 0, 0), axis="y")
+    speed = 2.0
+    m.constraint(
+        "pace", [rods[1]], lambda bodies: bodies[0].velocity @ bodies[0].velocity - speed**2
+    )
+    start = m.assemble(velocity={"prefer": {"shoulder.angle_rate": -1.5}})
+    run = m.simulate(start, until=1.0, save=0.1, coordinates=coordinates)
+    whole = m.simulate(start, until=1.0, save=0.1, coordinates="absolute")
+    assert f"integrated in {coordinates} coordinates" in run.notes
+    np.testing.assert_allclose(np.linalg.norm(run.body("rod1").velocity, axis=1), speed, rtol=1e-9)
+    np.testing.assert_allclose(run.q, whole.q, atol=1e-7)

@@ -268,6 +268,70 @@ def test_constraints_of_velocities_are_used_where_they_hold(sleigh):
     assert not np.allclose(form.at("acceleration", [0, 0, 0.3], [1, 2, 3])[1], 0.0)
 
 
+@pytest.mark.parametrize("plane", ["xy", "xz", "yz"])
+def test_a_free_body_of_a_plane_falls_along_the_axis_of_gravity(plane):
+    down = plane[1]
+    m = zw.Mechanism(plane=plane, gravity=[-9.81 * (axis == down) for axis in "xyz"])
+    m.body("s", mass=2.0, inertia=0.3, free=True)
+    found = {str(e.lhs): e.rhs for e in m.derive().equations(solved=True)}
+    falls = {f"s_{axis}_ddot": -sp.Symbol("g") * int(axis == down) for axis in plane}
+    assert found == {**falls, "s_theta_ddot": 0}
+
+
+def test_a_hoop_on_a_floor_rolls_along_it():
+    radius = 0.5
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    hoop = m.body("hoop", mass=2.0, inertia=0.5, position=(0, 0, radius))
+    floor = ((0, 0, 0), (0, 0, radius))
+    m.rolling_sphere("floor", m.ground, hoop, at=floor, axis="z", radius=radius)
+    bob = m.body("bob", mass=1.0, inertia=0.0, position=(0, 0, radius / 2))
+    m.fixed("glue", hoop, bob, at=(0, 0, radius / 2))
+    found = {str(e.lhs): e.rhs for e in m.derive().equations(solved=True)}
+    assert found["hoop_z_ddot"] == 0
+    assert sp.simplify(found["hoop_x_ddot"] - found["hoop_theta_ddot"] / 2) == 0
+    # By Lagrange, the bob a quarter below the center: at the height R − r cos θ, at R θ − r sin θ.
+    r, R = sp.Rational(1, 4), sp.Rational(1, 2)
+    angle, rate, m_h, m_b, J, g = sp.symbols("hoop_theta hoop_theta_dot m_hoop m_bob J_hoop g")
+    inertia = J + m_h * R**2 + m_b * (R**2 + r**2 - 2 * R * r * sp.cos(angle))
+    own = -m_b * r * sp.sin(angle) * (g + R * rate**2) / inertia
+    assert sp.simplify(found["hoop_theta_ddot"] - own) == 0
+
+
+def trammel(angle):
+    """Two sliders on perpendicular guides, and a rod of length 2 between them."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    x, z = 2.0 * np.cos(angle), 2.0 * np.sin(angle)
+    a = m.body("a", mass=1.0, inertia=0.01, position=(x, 0, 0))
+    b = m.body("b", mass=1.5, inertia=0.01, position=(0, 0, z))
+    rod = m.body("rod", mass=0.7, inertia=0.2, position=(x / 2, 0, z / 2))
+    m.prismatic("x", m.ground, a, at=(x, 0, 0), axis="x")
+    m.prismatic("z", m.ground, b, at=(0, 0, z), axis="z")
+    m.revolute("alpha", a, rod, at=(x, 0, 0))
+    m.revolute("beta", b, rod, at=(0, 0, z))
+    return m
+
+
+@pytest.mark.parametrize("turn", [sp.S.Zero, sp.pi / 6, sp.pi / 4])
+def test_a_placement_at_a_simple_angle_gives_no_decimals(turn):
+    form = trammel(float(turn)).derive()
+    found = dict(zip(map(str, form.names.accelerations), form.acceleration, strict=True))
+    assert not form.acceleration.atoms(sp.Float)
+    assert not form.multipliers.atoms(sp.Float)
+    # By Lagrange: the angle from the horizontal is θ = α + turn, the rod has half length 1.
+    alpha, rate, g, J, m_a, m_b, m_rod = sp.symbols("alpha alpha_dot g J_rod m_a m_b m_rod")
+    theta = alpha + turn
+    inertia = J + m_rod + 4 * m_a * sp.sin(theta) ** 2 + 4 * m_b * sp.cos(theta) ** 2
+    half_slope = 4 * (m_a - m_b) * sp.sin(theta) * sp.cos(theta)
+    own = (-half_slope * rate**2 - g * (m_rod + 2 * m_b) * sp.cos(theta)) / inertia
+    assert sp.simplify(found["alpha_ddot"] - own) == 0
+
+
+def test_decimals_do_not_stand_before_letters_that_have_no_factor():
+    text = str(trammel(0.9273).derive(solve=False).equations())
+    assert "alpha - 2.214" in text
+    assert "1.0*" not in text
+
+
 def test_coordinates_of_bodies_are_written_with_the_same_letters(sleigh):
     form, joints = sleigh.system.derive(), sleigh.derive()
     assert set(form.parameters) == {"m_s", "J_s"}
@@ -329,3 +393,11 @@ def test_dots_stand_over_the_letter_and_the_owner_below(sleigh, rolling_disk):
     assert r"\ddot{\psi}_{disk}" in rolling_disk[1].latex()
     assert r"\theta_{disk}" in rolling_disk[1].latex("A")
     assert r"\dot{v}_{s,x}" in sleigh.system.derive().latex()
+
+
+def test_a_point_on_a_ball_joint_is_refused_without_the_batch_of_its_samples():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bob = m.body("bob", mass=1.0, inertia=(0, 0, 0), position=(0, 0, -1))
+    m.spherical("ball", m.ground, bob, at=(0, 0, 0))
+    with pytest.raises(zw.NotUniqueError, match=r"^acceleration must be determined.*ball_phi_dot"):
+        m.derive()

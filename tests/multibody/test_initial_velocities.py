@@ -157,3 +157,17 @@ def test_a_mechanism_without_a_state_is_put_together_at_the_time_that_is_asked_f
     np.testing.assert_allclose(run.body("rod").position[0, :2], [0.5 * c, 0.5 * s], atol=1e-12)
     (one,) = m.simulate_many([m.assemble(t=t)], until=0.5)
     np.testing.assert_array_equal(one.q, run.q)
+
+
+def test_a_prescribed_speed_at_rest_asks_for_a_direction():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    m.constraint("speed", [rod], lambda bodies: bodies[0].velocity @ bodies[0].velocity - 4.0)
+    # Velocities that satisfy it exist: none is nearest to rest.
+    with pytest.raises(zw.AssemblyError, match=r"speed has no slope at these.*velocity=") as error:
+        m.simulate(until=0.1)
+    assert error.value.group == ("speed",)
+    start = m.assemble(velocity={"prefer": {"pin.angle_rate": 1.0}})
+    run = m.simulate(start, until=0.5, save=0.1)
+    np.testing.assert_allclose(run["pin.angle_rate"], 4.0, rtol=1e-9)

@@ -79,7 +79,9 @@ class ArgumentNames:
         missing = [name for name in needed if name not in named]
         if missing:
             raise InputError(
-                what or self.function, must=f"be given {' and '.join(missing)}"
+                what or self.function,
+                must=f"be given {' and '.join(missing)}",
+                advice=f"Its values in order: {', '.join(places)}." if len(places) > 1 else None,
             ) from None
 
 

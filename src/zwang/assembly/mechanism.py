@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT", "AssemblyTable", "assembled", "moved_by_name"]
 
+#: Slopes of a constraint in velocities, relative to its value, that are none: it would take a
+#: change by a thousand million.
+FLAT = 1e-9
 #: That velocities are taken as they are given, or refused.
 EXACT = "exact"
 #: Rates that constraints and held rates leave, relative to the largest velocity, if these agree.
@@ -423,6 +426,33 @@ class AssemblyTable:
         rows = conflicting_rows(G * scale[:, None], -values[part] * scale)
         return None if rows is None else tuple(int(part[i]) for i in rows)
 
+    def _without_slope(
+        self, values: FloatArray, slopes: Any, names: Sequence[str]
+    ) -> dict[str, float]:
+        """Constraints that are not satisfied and that no small change of velocities would change.
+
+        One such is a prescribed speed |v| at rest: all directions are equally good there.
+        """
+        steepest = np.asarray(abs(slopes).max(axis=1)).ravel()
+        flat = np.flatnonzero((np.abs(values) > CLASH) & (steepest <= FLAT * np.abs(values)))
+        return {self.parts.owner(names[i].split("[")[0]): float(values[i]) for i in flat.tolist()}
+
+    def _no_way(self, nearest: Assembly, flat: Mapping[str, float]) -> AssemblyError:
+        """The error of constraints without a slope at the velocities to begin from."""
+        group, gap = tuple(flat), sum(abs(x) for x in flat.values())
+        has = "has" if len(group) == 1 else "have"
+        return AssemblyError(
+            "no velocity is nearest to the given ones among those that satisfy all constraints",
+            nearest=nearest,
+            gap=gap,
+            group=group,
+            found=f"{shortened([self.parts.described(name) for name in group])} {has} no slope at "
+            f"these velocities (and a residual of {gap:.3g}), so that no direction is better than "
+            "another",
+            advice="Say which way it moves: velocity=… or angular_velocity=… of a body, or "
+            "assemble(velocity={'prefer': {…}}).",
+        )
+
     def impossible(
         self,
         what: str,
@@ -432,6 +462,8 @@ class AssemblyTable:
         names: Sequence[str],
     ) -> AssemblyError:
         """The error of joints that cannot be closed, or of drivers and held values that clash."""
+        if what == "velocity" and (flat := self._without_slope(values, slopes, names)):
+            return self._no_way(nearest, flat)
         share = np.abs(values)
         rows = self._conflicting(values, slopes)
         if rows is None:

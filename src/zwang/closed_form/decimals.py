@@ -16,6 +16,9 @@ __all__ = ["with_decimals"]
 
 #: Integers with more digits are written as decimals, which have so many.
 LONGEST, DIGITS = 8, 13
+#: Decimals this near to a ratio of small numbers, relative, are that ratio: dimensions are written
+#: with 13 digits, of which products of several leave 12.
+SIMPLE_WITHIN, SMALL = 10.0 ** (1 - DIGITS), 100
 
 
 def with_decimals(e: sp.Expr) -> sp.Expr:
@@ -24,6 +27,9 @@ def with_decimals(e: sp.Expr) -> sp.Expr:
 
     if not any(_is_long(x) for x in e.atoms(sp.Rational)):
         return e
+    if e.is_Add:  # a number before a sum would be multiplied into it, and alpha be 1.0*alpha
+        summands: Any = e.args
+        return sp.Add(*(with_decimals(x) for x in summands))
     coefficient, rest = _decimal(e)
     return _times(coefficient, rest)
 
@@ -62,7 +68,7 @@ def _times(coefficient: Any, rest: Any) -> Any:
     import sympy as sp
 
     if coefficient.is_Rational and _is_long(coefficient):
-        simple = sp.Float(coefficient, DIGITS)
-        near = sp.nsimplify(simple, rational=True, tolerance=sp.Rational(1, 10**DIGITS))
-        coefficient = near if not _is_long(near) and abs(near.q) <= 100 else simple
+        near = coefficient.limit_denominator(SMALL)
+        meant = abs(near - coefficient) <= SIMPLE_WITHIN * abs(coefficient) and not _is_long(near)
+        coefficient = near if meant else sp.Float(coefficient, DIGITS)
     return coefficient * rest

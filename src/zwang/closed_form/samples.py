@@ -15,6 +15,8 @@ from zwang.errors import (
     InconsistentConstraintsError,
     InputError,
     NotApplicableError,
+    NotUniqueError,
+    ZwangError,
 )
 
 if TYPE_CHECKING:
@@ -124,7 +126,7 @@ def _state(
 ) -> tuple[Any, Any, float]:
     """A random state on the constraints; after some failures, one anywhere."""
     definition = system.definition
-    failure: Exception | None = None
+    failure: ZwangError | None = None
     for attempt in range(10):
         q = rng.normal(size=len(definition.coordinates))
         q = np.where([name in acute for name in definition.coordinates], np.arctan(q), q)
@@ -143,12 +145,14 @@ def _state(
             system.solve(q, v, t, parameters=parameters)
         except (AssemblyError, InputError, InconsistentConstraintsError) as error:
             failure = error  # no such state, no number there, or constraints that contradict there
+        except NotUniqueError as error:
+            raise error.alone() from None
         else:
             return q, v, t
     assert failure is not None
     if isinstance(failure, InconsistentConstraintsError):
         raise _overconstrained(failure) from failure
-    raise failure
+    raise failure.alone()
 
 
 def _overconstrained(error: InconsistentConstraintsError) -> NotApplicableError:

@@ -5,8 +5,10 @@ Dimensions are numbers, without the digits that rounding made.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,9 @@ LETTERS = {"mass": "m", "inertia": "J", "stiffness": "k", "damping": "c"}
 DIGITS, NOTHING = 13, 1e-14
 #: Multiples of this angle are kept as such: cos(θ + π/2) is −sin θ.
 STEP = np.pi / 12
+#: Ratios, and roots of ratios, with denominators up to this are kept with all digits, so that a
+#: closed form has 1/3 and √2/2 in place of decimals.
+SMALL = 100
 
 
 def letters_of(
@@ -97,10 +102,17 @@ def owned_names(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 def cleaned(values: FloatArray) -> FloatArray:
     """Numbers without the last digits, which rounding made."""
     limit = NOTHING * np.abs(values).max(initial=1.0)
-    turns = np.round(values / STEP) * STEP
-    return np.array(
-        [
-            0.0 if abs(x) <= limit else turn if abs(x - turn) <= limit else float(f"{x:.{DIGITS}g}")
-            for x, turn in zip(values, turns, strict=True)
-        ]
-    )
+    return np.array([_cleaned(float(x), limit) for x in values])
+
+
+def _cleaned(x: float, limit: float) -> float:
+    """A number, or zero, a multiple of `STEP`, a small ratio or its root within a limit of it."""
+    if abs(x) <= limit or not math.isfinite(x):
+        return 0.0 if abs(x) <= limit else x
+    short = float(f"{x:.{DIGITS}g}")
+    if short == float(f"{x:.{DIGITS - 2}g}"):  # it ends by itself, as numbers do that are typed
+        return short
+    turn = round(x / STEP) * STEP
+    ratio = float(Fraction(x).limit_denominator(SMALL))
+    root = math.copysign(math.sqrt(Fraction(x * x).limit_denominator(SMALL)), x)
+    return next((meant for meant in (turn, ratio, root) if abs(x - meant) <= limit), short)

@@ -18,7 +18,7 @@ The recipe, for M v̇ = f + Aᵀλ, A v̇ = b with rows of any rank:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
 
@@ -228,13 +228,35 @@ def raised_diagonal(M: casadi.SX, of_body: tuple[int, ...] = ()) -> list[casadi.
     """The diagonal of M̃ for a singular M, nowhere zero; see `ProgramExpressions`."""
     import casadi as ca
 
-    values, mean = entries_of(ca.diag(M)), ca.trace(M) / M.shape[0]
-    masses = [values[i] for i in of_body] or [ca.SX(0)] * len(values)
-    typical = [m + (m == 0.0) * mean for m in masses]
     return [
         value + MASS_SHIFT * (value + (value == 0.0) * other)
-        for value, other in zip(values, typical, strict=True)
+        for value, other in zip(entries_of(ca.diag(M)), _typical(M, of_body), strict=True)
     ]
+
+
+def _typical(M: casadi.SX, of_body: tuple[int, ...]) -> list[casadi.SX]:
+    """For each velocity the mass of its body, or the mean of the diagonal where that has none."""
+    import casadi as ca
+
+    values, mean = entries_of(ca.diag(M)), ca.trace(M) / M.shape[0]
+    masses = [values[i] for i in of_body] or [ca.SX(0)] * len(values)
+    return [m + (m == 0.0) * mean for m in masses]
+
+
+def _with_mass_everywhere(e: ProgramExpressions) -> ProgramExpressions:
+    """The same with the typical mass where there is none, by which dependent rows are told.
+
+    Of two rows on a massless body the second has a pivot of the size of `MASS_SHIFT`, however
+    distinct they are, and rows that come to depend on each other are not to be told from these.
+    """
+    import casadi as ca
+
+    values = entries_of(ca.diag(e.M))
+    filled = [
+        (value == 0.0) * other
+        for value, other in zip(values, _typical(e.M, e.of_body), strict=True)
+    ]
+    return replace(e, M=e.M + ca.diag(ca.vertcat(*filled)))
 
 
 def triplets(x: casadi.SX) -> Iterator[tuple[int, int, casadi.SX]]:
@@ -416,7 +438,8 @@ def project(
         phi = ca.substitute(e.phi, e.q, q) if e.unit else e.phi
         step = factor.move(zero, -phi)
         q = q + ca.mtimes(e.N, step)
-        pivots = ca.vertcat(factor.pivots, factor.sizes)
+        seen = factor_of(_with_mass_everywhere(e), e.A_position) if e.singular_mass else factor
+        pivots = ca.vertcat(seen.pivots, seen.sizes)
     v = e.v
     if e.psi.numel():
         psi = ca.substitute(e.psi, e.q, q) if e.phi.numel() or e.unit else e.psi

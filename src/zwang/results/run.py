@@ -129,7 +129,8 @@ class Run(Displayed):
         path : of the file; one that is there is replaced.
         channels : names as in ``run[name]``, vectors expanded to x, y, z; all by default.
         every : seconds between lines; one for each saved state by default.
-        units : whether the first line has units after the names.
+        units : whether the first line has units after the names, and after those of reactions that
+            the motion does not determine ``(indeterminate)``.
         degrees : whether angles are in degrees.
         """
         from zwang.results.tables import to_csv

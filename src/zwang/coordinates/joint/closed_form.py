@@ -477,7 +477,8 @@ def _coordinate_letters(tree: Tree, branch: Branch) -> list[str]:
         return [*("x", "y", "z")[: count - len(TURNS)], *TURNS]
     if branch.steps == STEPS["planar"]:
         plane = tree.parts.kind.plane if branch.joint is None else None
-        return [*("xyz"[axis] for axis in (plane or (0, 1))[:2]), "theta"]
+        normal = 2 if plane is None else plane[2]  # the other two in cyclic order, as `_markers`
+        return [*("xyz"[(normal + k) % 3] for k in (1, 2)), "theta"]
     return [str(number) for number in range(1, count + 1)]
 
 

@@ -145,14 +145,17 @@ class JointEquations(ExpressionEquations):
         return {}
 
     def _vanishing(self, p: FloatArray, numbers: LinkConstants) -> tuple[int, ...]:
-        """Rows of Â that are zero at some states of the tree, whatever they are."""
+        """Rows of Â that are zero at some states of the tree, whatever they are.
+
+        It moves there: a prescribed speed |v| has no row at rest.
+        """
         if not self.rows:
             return ()
-        tree, generator = self.tree, np.random.default_rng(0)
+        tree, generator, moving = self.tree, np.random.default_rng(0), np.random.default_rng(1)
         p_joint = np.concatenate([p, numbers.vector])
         largest = np.zeros(len(self.rows))
         for _ in range(STATES):
-            q, v = generator.uniform(-1.0, 1.0, tree.nq), np.zeros(tree.nv)
+            q, v = generator.uniform(-1.0, 1.0, tree.nq), moving.uniform(-1.0, 1.0, tree.nv)
             for group in tree.unit:
                 q[list(group)] /= np.linalg.norm(q[list(group)])
             A = np.array(self._all_rows(q, v, 0.0, p_joint))

@@ -401,7 +401,8 @@ def _blocks_across(plane: Plane, q: FloatArray, p: FloatArray) -> list[_Block]:
             along += np.abs(a[:, :, :3] @ axes[:, :2]).sum(axis=2) + np.abs(turn[:, :, 2])
             across[place][:, :, 0] = a[:, :, :3] @ axes[:, 2]
             across[place][:, :, 1:] = turn[:, :, :2]
-        blind = along <= ACROSS * np.maximum(size, 1e-300)
+        # What no motion changes at rest, neither in the plane nor across it, is nonlinear in v.
+        blind = (along <= ACROSS * size) & (size > 0.0)
         for j, (k, element) in enumerate(zip(members, elements, strict=True)):
             blocks[k] = element.bodies, blind[j], [x[j] for x in across]
     return [blocks[k] for k in range(len(parts.constraints))]
