@@ -942,6 +942,35 @@ at = [0.4, 0]
 """
 
 
+#: A bar of 1 m above a floor of 1.2 m, 10 degrees from it.
+FOLDED = """
+[mechanism]
+plane = "xz"
+[body.floor]
+mass = 1
+shape = { type = "box", size = [1.2, 0.5, 0.02] }
+position = [0, -0.01]
+[body.bar]
+mass = 1
+shape = { type = "rod", length = 1 }
+position = [0, 0.1]
+angle = "10 deg"
+[joint.weld]
+type = "fixed"
+bodies = ["ground", "floor"]
+[joint.pin]
+type = "revolute"
+bodies = ["floor", "bar"]
+at = [0, 0.1]
+"""
+
+
+def test_the_size_of_a_mechanism_is_that_of_its_bodies_as_they_are_turned(here):
+    (here / "a.toml").write_text(FOLDED)
+    height = 0.02 + 0.1 + 0.5 * np.sin(np.radians(10.0))
+    assert called_json("check", "a.toml")["size"][::2] == pytest.approx([1.2, height])
+
+
 def test_check_tells_singular_starts_and_the_size(here):
     (here / "a.toml").write_text(IN_LINE)
     (here / "door.toml").write_text(DOOR)
