@@ -125,6 +125,21 @@ def test_a_joint_in_place_of_a_channel_is_told_its_channels(tmp_path: Path) -> N
     assert "wheel" not in str(caught.value)
 
 
+def test_a_unit_of_an_output_that_would_be_a_factor_is_refused(tmp_path: Path) -> None:
+    """A label kN on newtons would be read as a thousand times the force."""
+    output = '\n[output]\npress = {{ value = "{}", unit = "{}" }}\n'
+    with pytest.raises(ModelError) as caught:
+        read_model(written(tmp_path, more=output.format("axle.force.magnitude", "kN")))
+    assert caught.value.key == "output.press.unit"
+    assert 'value = "axle.force.magnitude / 1000"' in str(caught.value)
+    for value, unit in [
+        ("axle.force.magnitude / 1000", "kN"),
+        ("axle.force.magnitude", "N"),
+        ("axle.moment.z", "N*m"),
+    ]:
+        assert read_model(written(tmp_path, more=output.format(value, unit))).mechanism
+
+
 def test_check_reads_all_cases(tmp_path: Path) -> None:
     path = written(tmp_path, more='\n[case.heavy]\nset = { load = "1 m" }\n')
     result = CliRunner().invoke(app, ["check", str(path)])
