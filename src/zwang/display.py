@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-__all__ = ["Displayed", "counted", "html_table", "plain_number", "preformatted", "shown_once"]
+__all__ = [
+    "Displayed",
+    "counted",
+    "html_table",
+    "plain_number",
+    "preformatted",
+    "shown_once",
+    "without_rounding",
+]
 
 #: Arrays with at most so many entries are written out at the prompt, of others the shape.
 WRITTEN_OUT = 6
@@ -17,6 +25,8 @@ WRITTEN_OUT = 6
 SUBNORMAL = float(np.finfo(float).tiny)
 #: Numbers from here on are written with a power of ten in tables.
 LONGEST_WHOLE = 1e7
+#: Parts of the numbers that a value is computed from below which it is their rounding.
+ROUNDED = 1e-12
 #: Letters of a field at the prompt, and of a whole line there.
 FIELD, LINE = 60, 200
 #: Numbers of a table are set flush right, like those of a column on paper.
@@ -68,6 +78,15 @@ def plain_number(value: float, digits: int = 4) -> str:
     if 10.0 ** (digits - 1) <= abs(value) < LONGEST_WHOLE:
         return f"{value:.{max(digits - len(f'{abs(value):.0f}'), 0)}f}"
     return f"{value:.{digits}g}"
+
+
+def without_rounding(value: float, size: float) -> float:
+    """The value, or 0 where it is what rounding leaves of numbers of a size.
+
+    >>> without_rounding(3.1e-17, 1.0), without_rounding(0.02, 1.0)
+    (0.0, 0.02)
+    """
+    return 0.0 if abs(value) <= ROUNDED * size else float(value)
 
 
 def _cut(text: str, most: int) -> str:

@@ -29,7 +29,9 @@ __all__ = [
     "UnreachableError",
     "ZwangError",
     "counted",
+    "near_names",
     "shown",
+    "told_names",
 ]
 
 
@@ -188,12 +190,45 @@ class InputError(ZwangError):
         return InputError(f"{self.what} of {owner}", **self.facts)
 
 
-#: Known names that a message lists; of more the near ones and the first, and `known` has them all.
+#: Known names that a message lists; of more those of the same owner, or the near ones and the
+#: first, and `known` has them all.
 LISTED = 40
+#: Letters of the last part of a name, as ``x``, that say nothing of what it is like.
+A_LETTER = 2
+
+
+def of_owner(name: str, names: Sequence[str]) -> list[str]:
+    """Names that belong to a name, as ``pin.angle`` to ``pin``, or to its owner, ``pin.angel``."""
+    own = [n for n in names if n.startswith(f"{name}.")]
+    owner = name.rpartition(".")[0]
+    return own or [n for n in names if owner and n.startswith(f"{owner}.")]
+
+
+def near_names(name: str, names: Sequence[str]) -> list[str]:
+    """Names that may have been meant: of a known owner those whose last part is like that given."""
+    near = [n for n in names if n.lower() == name.lower()]
+    near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    owner, _, part = name.rpartition(".")
+    if len(part) <= A_LETTER or not any(n.startswith(f"{owner}.") for n in names):
+        return near
+    like = difflib.get_close_matches(part, [n.rpartition(".")[2] for n in names], cutoff=0.6)
+    return [n for n in near if n.rpartition(".")[2] in like]
+
+
+def told_names(name: str, names: Sequence[str], near: Sequence[str]) -> str:
+    """Names as a message lists them: all, or of many those of the same owner, or the first."""
+    if len(names) <= LISTED:
+        return ", ".join(names)
+    own = of_owner(name, names)
+    if set(own) - set(near):
+        more = f" and {len(own) - LISTED} more" if len(own) > LISTED else ""
+        return ", ".join(own[:LISTED]) + more
+    first = [*near, *(n for n in names if n not in near)][:LISTED]
+    return f"{', '.join(first)} and {len(names) - LISTED} more"
 
 
 class UnknownNameError(InputError):
-    """A name is not among the known ones; the message lists these, of very many the near ones.
+    """A name is not among the known ones; the message lists these, of very many those like it.
 
     Parameters
     ----------
@@ -212,18 +247,11 @@ class UnknownNameError(InputError):
         listed: Iterable[str] = (),
     ) -> None:
         names, written = list(known), str(name)  # a place in a list is a common mistake
-        near = [n for n in names if n.lower() == written.lower()]
-        near = near or difflib.get_close_matches(written, names, n=3, cutoff=0.6)
+        near = near_names(written, names)
         advice = more or None
         if near:
             advice = f"{MEANT} {' or '.join(repr(n) for n in near)}? {more}".rstrip()
-        own = list(listed) or names
-        told = ", ".join(own)
-        if len(own) > LISTED:
-            owner, point, _ = written.rpartition(".")  # of pin.torque first what else pin has
-            beside = [n for n in own if point and n.startswith(owner + point)]
-            first = list(dict.fromkeys([*near, *beside, *own]))[:LISTED]
-            told = f"{', '.join(first)} and {len(own) - LISTED} more"
+        told = told_names(written, list(listed) or names, near)
         if names:
             super().__init__(what, expected=f"one of {told}", found=repr(name), advice=advice)
         else:

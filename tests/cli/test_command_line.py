@@ -942,6 +942,88 @@ at = [0.4, 0]
 """
 
 
+#: A cart that is driven along a rail, with a bar that hangs from it as placed, all but exactly.
+DRIVEN = """
+[mechanism]
+plane = "xz"
+gravity = [0, -9.81]
+[body.cart]
+mass = 1
+shape = { type = "box", size = [0.2, 0.2, 0.1] }
+[body.bar]
+mass = 1
+shape = { type = "rod", length = 1 }
+position = [1e-17, -0.5]
+angle = "90 deg"
+[joint.rail]
+type = "prismatic"
+bodies = ["ground", "cart"]
+at = [0, 0]
+axis = "x"
+[joint.pin]
+type = "revolute"
+bodies = ["cart", "bar"]
+at = [{ body = "cart", at = [0, 0] }, { body = "bar", at = [-0.5, 0] }]
+[drive.ram]
+of = "rail.displacement"
+value = "0.1 * t^3"
+[drive.tilt]
+of = "pin.angle"
+value = "1e-15"
+[simulation]
+until = 0.1
+"""
+
+
+def test_what_rounding_leaves_is_told_as_zero(here):
+    (here / "a.toml").write_text(DRIVEN)
+    told = call("equilibrium", "a.toml").output
+    assert "pin.angle = 0 rad" in told
+    assert "0 rad (0 deg)" in told
+    assert called_json("equilibrium", "a.toml")["values"]["pin.angle"]["value"] != 0.0
+
+
+def test_linearizing_what_is_driven_says_that_nothing_moves_by_itself(here):
+    (here / "a.toml").write_text(DRIVEN)
+    assert "drivers prescribe all motion" in call("linearize", "a.toml").output
+
+
+def test_kinematics_without_a_range_names_keys_that_there_are(here):
+    (here / "a.toml").write_text(DRIVEN)
+    said = call("kinematics", "a.toml", code=1).stderr
+    assert "expected to = …, or values = […], in [kinematics], but there is neither." in said
+    assert "give times" not in said
+
+
+#: A bar of 1 m above a floor of 1.2 m, 10 degrees from it.
+FOLDED = """
+[mechanism]
+plane = "xz"
+[body.floor]
+mass = 1
+shape = { type = "box", size = [1.2, 0.5, 0.02] }
+position = [0, -0.01]
+[body.bar]
+mass = 1
+shape = { type = "rod", length = 1 }
+position = [0, 0.1]
+angle = "10 deg"
+[joint.weld]
+type = "fixed"
+bodies = ["ground", "floor"]
+[joint.pin]
+type = "revolute"
+bodies = ["floor", "bar"]
+at = [0, 0.1]
+"""
+
+
+def test_the_size_of_a_mechanism_is_that_of_its_bodies_as_they_are_turned(here):
+    (here / "a.toml").write_text(FOLDED)
+    height = 0.02 + 0.1 + 0.5 * np.sin(np.radians(10.0))
+    assert called_json("check", "a.toml")["size"][::2] == pytest.approx([1.2, height])
+
+
 def test_check_tells_singular_starts_and_the_size(here):
     (here / "a.toml").write_text(IN_LINE)
     (here / "door.toml").write_text(DOOR)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from zwang.cli.app import app
-from zwang.errors import ModelError
+from zwang.errors import ModelError, UnknownNameError
 from zwang.model_files.model import read_model
 
 MODEL = """\
@@ -69,6 +69,17 @@ def test_the_model_without_a_slip_is_read(tmp_path: Path) -> None:
     [
         ('"500 kg"', '"0,5 t"', "Decimals follow a point"),
         ('"500 kg"', '"1,200 kg"', "thousands have no sign"),
+        ("[0.6, 0.02, 0.02]", "[0,6, 0,02, 0,02]", "Decimals follow a point"),
+        ("[0.6, 0.02, 0.02]", "[0,6, 0,2, 0,2]", "Decimals follow a point"),
+        ('until = "1 s"', "until = 1,5", "Decimals follow a point"),
+        ("[body.wheel]", "[body.big wheel]", "without spaces"),
+        ('position = [0, "60 mm"]', 'position = [0, "60 mm"', "[ or {, is closed again"),
+        ("[body.wheel]", "[body.wheel", "its name in brackets"),
+        (
+            'plane = "xy"\ngravity = [0, "-9.81 m/s^2"]',
+            'plane = "xy"\ngravity = [0, 0, -9.81]',
+            "line 6, key mechanism.gravity",
+        ),
         ("m/s^2", "m/s2", "Powers of units have the sign ^: m/s^2."),
         ('mass = "load"', 'mass = "load"\nmass = 3', "line 9 has it already"),
         ('axis_b = "-x"', 'axis_b = "x"', "turn 'axis_b' round"),
@@ -93,6 +104,40 @@ def test_a_table_given_twice_is_told_with_both_lines(tmp_path: Path) -> None:
     assert caught.value.line == len(lines) - 1
     assert f"line {lines.index('[joint.axle]') + 1} has it already" in str(caught.value)
     assert "quotation marks" not in str(caught.value)
+
+
+def test_a_name_with_a_known_beginning_is_told_what_that_has(tmp_path: Path) -> None:
+    """Of hundreds of channels those of the body, and nothing that only looks alike."""
+    path = written(tmp_path, more='\n[event.high]\nfunction = "rack.height"\nat = 1\n')
+    with pytest.raises(ModelError) as caught:
+        read_model(path)
+    said = str(caught.value)
+    assert "rack.position.y" in said
+    assert "wheel." not in said
+    assert "Did you mean" not in said
+
+
+def test_a_joint_in_place_of_a_channel_is_told_its_channels(tmp_path: Path) -> None:
+    run = read_model(written(tmp_path)).simulate(until=0.01)
+    with pytest.raises(UnknownNameError) as caught:
+        _ = run["axle"]
+    assert "one of axle.angle, axle.angle_rate, " in str(caught.value)
+    assert "wheel" not in str(caught.value)
+
+
+def test_a_unit_of_an_output_that_would_be_a_factor_is_refused(tmp_path: Path) -> None:
+    """A label kN on newtons would be read as a thousand times the force."""
+    output = '\n[output]\npress = {{ value = "{}", unit = "{}" }}\n'
+    with pytest.raises(ModelError) as caught:
+        read_model(written(tmp_path, more=output.format("axle.force.magnitude", "kN")))
+    assert caught.value.key == "output.press.unit"
+    assert 'value = "axle.force.magnitude / 1000"' in str(caught.value)
+    for value, unit in [
+        ("axle.force.magnitude / 1000", "kN"),
+        ("axle.force.magnitude", "N"),
+        ("axle.moment.z", "N*m"),
+    ]:
+        assert read_model(written(tmp_path, more=output.format(value, unit))).mechanism
 
 
 def test_check_reads_all_cases(tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ import pytest
 
 import zwang as zw
 
+#: Relative error of trapezoids of 0.01 s on a power that changes within a second.
+OF_TRAPEZOIDS = 1e-4
+
 
 def arm(effort, plane=None):
     """A rod without weight on a hinge, J = 1/3 about it, at 0.4 rad."""
@@ -94,3 +97,26 @@ def test_mistakes_are_told():
         zw.InputError, match=r"coordinate of actuator 'motor' must be one of pin\.angle"
     ):
         m.actuator("motor", "rod.angle", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("joint", "of", "effort"),
+    [("revolute", "j.angle", "torque"), ("prismatic", "j.displacement", "effort")],
+)
+def test_speed_and_power_of_an_actuator_are_channels(joint, of, effort):
+    """As of a driver: the power over time is the work, here the kinetic energy."""
+    m = zw.Mechanism()
+    body = m.body("body", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    getattr(m, joint)("j", m.ground, body, at=(0, 0, 0), axis="x")
+    m.actuator("motor", of, lambda t: 3.0 * np.cos(t))
+    m.output("double", lambda c: 2.0 * c["motor.power"])
+    passes = zw.event("motor.power", at=0.5, direction=1)
+    run = m.simulate(until=1.0, save=0.01, events={"passes": passes})
+    np.testing.assert_array_equal(run["motor.speed"], run[f"{of}_rate"])
+    np.testing.assert_allclose(run["motor.power"], run[f"motor.{effort}"] * run[f"{of}_rate"])
+    np.testing.assert_allclose(run["double"], 2.0 * run["motor.power"])
+    work = np.trapezoid(run["motor.power"], run.t)
+    assert work == pytest.approx(run["kinetic_energy"][-1], rel=OF_TRAPEZOIDS)
+    assert [event.name for event in run.events] == ["passes"]
+    units = [run.channels[f"motor.{name}"].unit for name in ("speed", "power")]
+    assert units == [run.channels[f"{of}_rate"].unit, "W"]

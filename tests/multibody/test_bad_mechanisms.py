@@ -862,6 +862,25 @@ def four_bar(ground):
     return m
 
 
+def test_the_joint_that_alone_is_open_as_placed_is_named():
+    """A brace between bars that are placed rightly has one end too far, and no loop can close."""
+    m = zw.Mechanism(plane="xy")
+    a = m.body("a", mass=1, inertia=0.1, position=(0, 0.5), angle=np.pi / 2)
+    b = m.body("b", mass=1, inertia=0.1, position=(1, 1))
+    c = m.body("c", mass=1, inertia=0.1, position=(2, 0.5), angle=np.pi / 2)
+    brace = m.body("brace", mass=1, inertia=0.1, position=(1, 0.5))
+    m.revolute("j1", m.ground, a, at=(0, 0))
+    m.revolute("j2", a, b, at=(0, 1))
+    m.revolute("j3", b, c, at=(2, 1))
+    m.revolute("j4", c, m.ground, at=(2, 0))
+    m.revolute("left", a, brace, at=(0, 0.5))
+    m.revolute("right", brace, c, at=(brace.marker((5.0, 0)), c.marker()))
+    with pytest.raises(AssemblyError, match="as placed all of these hold but right by 4"):
+        m.assemble()
+    with pytest.raises(AssemblyError, match="as placed all of these hold but j4 by 5"):
+        four_bar(7.0).assemble()
+
+
 def test_an_open_loop_is_named_with_its_gap_in_metres():
     with pytest.raises(
         AssemblyError, match="the loop of joints j1, j2, j3 and j4 cannot"

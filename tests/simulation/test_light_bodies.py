@@ -80,3 +80,29 @@ def test_the_guard_notices_accelerations_of_a_light_point_that_are_off(mass):
     alone = cart(mass).simulate(until=0.2, save=0.1)
     assert right.finished
     np.testing.assert_allclose(right["point.x"], alone["point.x"], rtol=0, atol=OF_MOTION)
+
+
+def toggle(handle=0.0):
+    """A toggle of two bars of 10 cm, the second without mass, whose knee is pushed flat."""
+    angle = np.radians(20.0)
+    knee, jaw_at = 0.1 * np.array([np.cos(angle), np.sin(angle)]), (0.2 * np.cos(angle), 0.0)
+    m = zw.Mechanism(plane="xy")
+    first = m.body("handle", mass=handle, inertia=1e-3 * handle, angle=angle)
+    link = m.body("link", position=(1.5 * knee[0], 0.5 * knee[1]), angle=-angle)
+    jaw = m.body("jaw", mass=0.2, inertia=1e-5, position=jaw_at)
+    m.revolute("A", m.ground, first, at=(0, 0))
+    m.revolute("knee", first, link, at=knee)
+    m.revolute("B", link, jaw, at=jaw_at)
+    m.prismatic("guide", m.ground, jaw, at=((0, 0), jaw_at), axis="x")
+    m.drive("hand", "A.angle", lambda t: -0.45 * t**3 * (10 - 15 * t + 6 * t**2))
+    return m
+
+
+@pytest.mark.parametrize("handle", [0.0, 0.1])
+@pytest.mark.parametrize("integrator", ["gauss", "order8"])
+def test_small_pivots_of_massless_bars_are_no_singular_position(handle, integrator):
+    """Both bars in line are a dead point of the jaw alone: the rows keep their rank all the way."""
+    m = toggle(handle)
+    run = m.simulate(until=1.0, integrator=integrator, on_singular="stop")
+    assert run.finished
+    assert run.ranks == ()

@@ -243,3 +243,27 @@ def test_a_start_that_is_nearly_singular_is_no_singular_position():
     run = m.simulate(until=0.5)
     assert run.finished
     assert run.ranks == ()
+
+
+@pytest.mark.parametrize("drive", ["rail.displacement", "block.position"])
+def test_a_driver_beyond_reach_is_named_where_the_run_ends(drive):
+    """Two bars of 1 m, of which a driver asks for a length of 2.2 m."""
+    m = zw.Mechanism(plane="xy", gravity=(0, -9.81))
+    half = np.array([0.8, 0.6]) / 2
+    angle = np.arctan2(0.6, 0.8)
+    first = m.body("first", inertia=zw.inertia.rod(1.0, 1.0), position=half, angle=angle)
+    second = m.body("second", inertia=zw.inertia.rod(1.0, 1.0), position=(1.2, 0.3), angle=-angle)
+    block = m.body("block", mass=1.0, inertia=0.1, position=(1.6, 0))
+    m.revolute("A", m.ground, first, at=(0, 0))
+    m.revolute("B", first, second, at=(0.8, 0.6))
+    m.revolute("C", second, block, at=(1.6, 0))
+    if drive == "rail.displacement":
+        m.prismatic("rail", m.ground, block, at=((0, 0), (1.6, 0)), axis="x")
+        m.drive("ram", drive, lambda t: 1.6 + 0.3 * t**2)
+    else:
+        m.drive("ram", drive, lambda t: [1.6 + 0.3 * t**2, 0.0])
+    run = m.simulate(until=1.5)
+    assert not run.finished
+    assert run.t[-1] == pytest.approx(np.sqrt(0.4 / 0.3), abs=1e-2)
+    assert "driver ram may ask for more than the mechanism can reach" in run.status
+    assert "A, B, C, " in run.status

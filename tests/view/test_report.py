@@ -284,6 +284,39 @@ def test_ticks_are_round_numbers_within_the_range(low, high, expected):
     assert ticks(low, high) == pytest.approx(expected)
 
 
+def test_moments_that_are_rounding_are_zero(tmp_path):
+    """A table on scissors: where bars slide, forces of a kN act through the point."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    x, z = 1.2 * np.cos(0.3), 1.2 * np.sin(0.3)
+    rod, top = zw.inertia.rod(8.0, 1.2), zw.inertia.box(150.0, (1.2, 0.5, 0.05))
+    up = m.body("up", inertia=rod, position=(x / 2, z / 2), angle=-0.3)
+    down = m.body("down", inertia=rod, position=(x / 2, z / 2), angle=0.3)
+    table = m.body("table", inertia=top, position=(0.6, z))
+    m.revolute("A", m.ground, up, at=(0, 0))
+    m.revolute("mid", up, down, at=(x / 2, z / 2))
+    m.point_on_line("base", m.ground, down, at=((0, 0), (x, 0)), axis="x")
+    m.revolute("B", down, table, at=(0, z))
+    m.point_on_line("slot", table, up, at=((0, z), (x, z)), axis="x")
+    m.drive("jack", "A.angle", lambda t: -0.3 * t**3)
+    page = m.simulate(until=1.0).report(tmp_path / "a.html").read_text(encoding="utf-8")
+    rows = page[page.index("largest moment") :]
+    assert not re.search(r"\de-[12]\d<", rows[: rows.index("</table>")])
+
+
+@pytest.mark.parametrize(
+    ("top", "told"),
+    [
+        (2600.0, ["500", "1000", "1500", "2000", "2500"]),
+        (-1.3e4, ["−10000", "−5000"]),
+        (4e6, ["1e6", "2e6", "3e6", "4e6"]),
+    ],
+)
+def test_numbers_at_an_axis_are_written_alike(top, told):
+    svg = chart("force", np.linspace(0.0, 1.0, 5), {"F": np.linspace(0.0, top, 5)})
+    found = re.findall(r'text-anchor="end">([^<]*)</text>', svg)
+    assert [text for text in found if text not in ("0", "t [s]")] == told
+
+
 def test_charts_break_where_there_is_no_value_and_bear_constants():
     t = np.linspace(0.0, 1.0, 5)
     svg = chart("a < b", t, {"y": np.array([0.0, 1.0, np.nan, 1.0, 2.0])})

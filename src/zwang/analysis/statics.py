@@ -30,6 +30,7 @@ from zwang.arguments.values import positive
 from zwang.caching import computed_once
 from zwang.diagnosis.passport import Passport, Status, passport_terms
 from zwang.diagnosis.splits import Split, Splits, splits_terms
+from zwang.display import without_rounding
 from zwang.errors import (
     InputError,
     NoEquilibriumError,
@@ -280,7 +281,10 @@ class Equilibrium(StationaryState):
 
         joints = [name for name in self.system.channels if not name.endswith("_rate")]
         if joints:
-            return [f"{n} = {self[n]:.6g} {unit_of_state(n)}" for n in joints]
+            units = {n: unit_of_state(n) for n in joints}
+            sizes = {"m": max((abs(self[n]) for n in joints if units[n] == "m"), default=0.0)}
+            told = {n: without_rounding(self[n], sizes.get(units[n], 1.0)) for n in joints}
+            return [f"{n} = {x:.6g} {units[n]}" for n, x in told.items()]
         return [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
 
     def __str__(self) -> str:

@@ -9,7 +9,9 @@ import numpy as np
 
 from zwang.multibody.body import Body
 from zwang.multibody.frozen import Parts
+from zwang.multibody.inertia import Shape
 from zwang.multibody.pose import SCALAR
+from zwang.multibody.wrench import pose
 from zwang.terms import FloatArray
 
 __all__ = ["BodyMove", "extent", "large_moves"]
@@ -75,25 +77,45 @@ def _move(parts: Parts, body: Body, start: FloatArray, q: FloatArray) -> BodyMov
 def extent(parts: Parts, q: FloatArray) -> FloatArray:
     """Edges of the box around all bodies and joints [m], shape (3,).
 
-    Each body reaches as far as the points of its joints and its radius of gyration: a wheel has its
-    only joint in its center.
+    Each body reaches as far as its shapes and the points of its joints, turned as it is. One
+    without a shape reaches as far as its radius of gyration to all sides.
     """
-    bodies = [body for body in parts.bodies if body.kind is not SCALAR]
-    reach = {body.index: _gyration(body) for body in bodies}
-    points = []
+    bodies = {body.index: body for body in parts.bodies if body.kind is not SCALAR}
+    poses = {index: [part[0] for part in pose(parts, index, q[None])] for index in bodies}
+    points = [corner for index in bodies for corner in _corners(bodies[index], *poses[index])]
     for joint in parts.joints.values():
         for marker in (joint.a, joint.b):
             if marker is not None and marker.body < 0:
                 points.append(marker.arm)
-            elif marker is not None:
-                arm = float(np.linalg.norm(marker.arm))
-                reach[marker.body] = max(reach.get(marker.body, 0.0), arm)
-    for body in bodies:
-        center = np.zeros(3)
-        own, axes = _own(parts, body, q)[0], body.kind.plane
-        center[list(axes[:2]) if axes is not None else slice(None)] = own
-        points += [center + reach[body.index], center - reach[body.index]]
+            elif marker is not None and marker.body in poses:
+                center, R = poses[marker.body]
+                points.append(center + R @ marker.arm)
     return np.ptp(points, axis=0) if points else np.zeros(3)
+
+
+def _corners(body: Body, center: FloatArray, R: FloatArray) -> list[FloatArray]:
+    """Corners of boxes along the axes of the world around the shapes of a body."""
+    found = []
+    for shape in body.inertia.shapes:
+        middle = center + R @ (shape.center - body.inertia.center)
+        reach = np.abs(R @ shape.axes) @ _half_edges(shape)
+        found += [middle + reach, middle - reach]
+    gyration = _gyration(body)
+    return found or [center + gyration, center - gyration]
+
+
+def _half_edges(shape: Shape) -> FloatArray:
+    """Half the edges of the box around a shape [m], along its own axes."""
+    size = shape.size
+    if shape.kind == "box":
+        return 0.5 * np.array(size)
+    if shape.kind == "rod":
+        return np.array([0.0, 0.0, 0.5 * size[0]])
+    if shape.kind == "sphere":
+        return np.full(3, size[0])
+    if shape.kind == "plate":
+        return 0.5 * np.array([*size, 0.0])
+    return np.array([size[-2], size[-2], 0.5 * size[-1]])  # cylinders and tubes
 
 
 def _gyration(body: Body) -> float:

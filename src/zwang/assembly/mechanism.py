@@ -48,6 +48,10 @@ NO_SLOPE = 1e-12
 TAKES_PART = 1e-6
 SEARCHED = 500
 
+#: Gaps as placed below this share of the mechanism's size are those of numbers with a few digits
+#: less; and the share of a group up to which those that are open are told.
+SHUT, FEW = 1e-3, 1 / 3
+
 #: A held value as a condition on q: values g and their derivatives by increments, G.
 Held = Callable[[FloatArray], tuple[Any, FloatArray]]
 
@@ -65,7 +69,7 @@ def assembled(
         expected = "'exact', or a dictionary with 'hold' and 'prefer'"
         raise InputError("velocity", found=shown(velocity), expected=expected)
     equations, t = table.equations, table.t
-    held = table.requests("hold", hold)
+    held, placed = table.requests("hold", hold), q
     as_placed = HeldSearch(table, q, [*prefer, *held])
     if prefer:
         q = as_placed.nearest(q, {**table.requests("prefer", prefer), **held}).q
@@ -76,7 +80,8 @@ def assembled(
             *(f"hold {name}" for name in held for _ in range(table.rows(name))),
         ]
         nearest = Assembly(found.q, v, t)
-        raise table.impossible("configuration", nearest, found.values, found.slopes, names)
+        off, _ = table.conditions(held).values(placed)
+        raise table.impossible("configuration", nearest, found.values, found.slopes, names, off)
     if velocity == EXACT:
         table.require_velocities(found.q, v)
         new, notes = v, ()
@@ -460,8 +465,15 @@ class AssemblyTable:
         values: FloatArray,
         slopes: Any,
         names: Sequence[str],
+        placed: FloatArray | None = None,
     ) -> AssemblyError:
-        """The error of joints that cannot be closed, or of drivers and held values that clash."""
+        """The error of joints that cannot be closed, or of drivers and held values that clash.
+
+        Parameters
+        ----------
+        values, slopes, names : of the conditions, at the nearest state.
+        placed : values of the conditions as the bodies are placed.
+        """
         if what == "velocity" and (flat := self._without_slope(values, slopes, names)):
             return self._no_way(nearest, flat)
         share = np.abs(values)
@@ -470,12 +482,7 @@ class AssemblyTable:
             rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
         owners = [self.parts.owner(name.split("[")[0]) for name in names]
         group = tuple(dict.fromkeys(owners[i] for i in rows))
-        gaps = {
-            name: float(
-                np.linalg.norm([x for x, o in zip(values, owners, strict=True) if o == name])
-            )
-            for name in group
-        }
+        gaps = _gaps(group, owners, values)
         worst = max(gaps, key=lambda name: gaps[name])
         joints = [self.parts.joints[name] for name in group if name in self.parts.joints]
         unit = ""
@@ -496,6 +503,26 @@ class AssemblyTable:
             gap=sum(gaps.values()),
             group=group,
             found=f"{found}; at the nearest {what} the gaps add up to {sum(gaps.values()):.3g}"
-            f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}",
+            f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}"
+            f"{self._open(group, owners, placed)}",
             advice=f"{advice}; .nearest of this error is the nearest state.",
         )
+
+    def _open(self, group: Sequence[str], owners: Sequence[str], placed: FloatArray | None) -> str:
+        """Which of a group do not hold as placed, as a clause, if these are few; else empty.
+
+        Where all others hold, their numbers are probably right, and those of these are not.
+        """
+        if placed is None:
+            return ""
+        gaps = {n: g for n, g in _gaps(group, owners, placed).items() if g > SHUT * self.size}
+        if not 0 < len(gaps) <= FEW * len(group):
+            return ""
+        told = listing([f"{name} by {gap:.3g}" for name, gap in gaps.items()])
+        return f"; as placed all of these hold but {told}"
+
+
+def _gaps(group: Sequence[str], owners: Sequence[str], values: FloatArray) -> dict[str, float]:
+    """Joint or held value of a group → how far it is from being met."""
+    pairs = list(zip(values, owners, strict=True))
+    return {name: float(np.linalg.norm([x for x, o in pairs if o == name])) for name in group}

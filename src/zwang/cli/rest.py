@@ -11,6 +11,7 @@ import numpy as np
 from zwang.analysis.at_rest import values_at_rest
 from zwang.analysis.statics import Equilibrium, StaticReaction
 from zwang.cli.output import Printer
+from zwang.display import without_rounding
 from zwang.model_files.model import Model
 
 __all__ = ["equilibrium", "linearize"]
@@ -56,19 +57,28 @@ def equilibrium(out: Printer, model: Model) -> None:
     out.say(str(found))
     if told:
         out.say("")
-        out.table("At rest", {name: _measured(value, unit) for name, value, unit in told})
+        lengths = [np.abs(value).max() for _, value, unit in told if unit == "m"]
+        sizes = {"rad": 1.0, "m": max(lengths, default=0.0)}
+        rows = {name: _measured(value, unit, sizes.get(unit, 0.0)) for name, value, unit in told}
+        out.table("At rest", rows)
     if reactions:
         rows = {name: _force(one) for name, one in reactions.items()}
         out.table("Reactions on the second body", rows)
 
 
-def _measured(value: Any, unit: str) -> str:
-    """A number or a vector with its unit, an angle in degrees too; rounding of a vector is zero."""
+def _measured(value: Any, unit: str, size: float) -> str:
+    """A number or a vector with its unit, an angle in degrees too; what rounding leaves is zero.
+
+    Parameters
+    ----------
+    size : of numbers like it; that of a vector counts, too.
+    """
     numbers = np.atleast_1d(value)
-    size = float(np.abs(numbers).max(initial=0.0))
-    parts = [f"{x if abs(x) > 1e-12 * size else 0.0:.6g}" for x in numbers]
+    size = max(size, float(np.abs(numbers).max(initial=0.0)))
+    cleared = [without_rounding(x, size) for x in numbers]
+    parts = [f"{x:.6g}" for x in cleared]
     text = parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-    degrees = f" ({np.rad2deg(value):.4g} deg)" if unit == "rad" and len(parts) == 1 else ""
+    degrees = f" ({np.rad2deg(cleared[0]):.4g} deg)" if unit == "rad" and len(parts) == 1 else ""
     return f"{text} {unit}{degrees}".strip()
 
 
@@ -79,8 +89,7 @@ def _force(one: Any) -> str:
         return f"generalized force up to {abs(one.generalized).max(initial=0.0):.6g}{open_}"
     size = max(abs(one.generalized).max(initial=0.0), 1e-300)
     force, moment = (
-        ", ".join(f"{x if abs(x) > 1e-12 * size else 0.0:.6g}" for x in v)
-        for v in (one.force, one.moment)
+        ", ".join(f"{without_rounding(x, size):.6g}" for x in v) for v in (one.force, one.moment)
     )
     return f"force ({force}) N, moment ({moment}) N m{open_}"
 
@@ -119,6 +128,8 @@ def linearize(out: Printer, model: Model, bode: Path | None) -> None:
         f"{model.name}: {len(lin.states)} states",
         {f"mode {k + 1}": str(mode) for k, mode in enumerate(modes)},
     )
+    if not lin.states:
+        out.say("Nothing can move by itself: drivers prescribe all motion, or there is none.")
     for note in lin.notes:
         out.say(note)
     if bode is not None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from zwang.arguments.values import is_folder
-from zwang.errors import LISTED, InputError, ModelError, ZwangError, shown
+from zwang.errors import InputError, ModelError, ZwangError, near_names, shown, told_names
+from zwang.model_files.expressions import DECIMALS
 from zwang.multibody.equal_descriptions import Comparable, NotComparableError
 
 __all__ = [
@@ -169,12 +170,11 @@ class Item(Comparable):
     ) -> ModelError:
         """A name that is not among the known ones, with the near ones, or where it belongs."""
         names = list(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+        near = near_names(name, names)
         meant = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else None
         advice = place or meant
-        told = [*near, *(n for n in names if n not in near)][:LISTED] if names[LISTED:] else names
-        more = f" and {len(names) - LISTED} more" if names[LISTED:] else ""
-        listed = f"{what} ({', '.join(told)}{more})" if names else f"no {what}, as there are none"
+        told = told_names(name, names, near)
+        listed = f"{what} ({told})" if names else f"no {what}, as there are none"
         return self.error(repr(name), listed, advice)
 
     def blamed(self, error: InputError) -> ModelError:
@@ -261,8 +261,27 @@ def _syntax_error(file: str, text: str, message: str) -> ModelError:
         _key_of(written),
         found=shown(written) if written else "the end of the file",
         expected=f"valid TOML ({(what or message)[:1].lower()}{(what or message)[1:]})",
-        advice="Text needs quotation marks; expressions and numbers with units are text.",
+        advice=_advice_on(written, what or message),
     )
+
+
+#: A value that is a number with a comma, or a list of numbers of which one begins with a zero too
+#: many, as the second half of 0,08 does.
+_COMMA = re.compile(r"=\s*[-+]?\d+,\d|[\[,]\s*[-+]?\d+,0\d")
+
+
+def _advice_on(written: str, complaint: str) -> str:
+    """What is probably wrong with a line that is not TOML."""
+    if complaint.startswith("Unclosed") and not _COMMA.search(written.partition("#")[0]):
+        return "A bracket that opens, [ or {, is closed again, here or in a line before."
+    if written.startswith("["):
+        return (
+            "A table begins with its name in brackets, [body.arm]; names are letters, digits and "
+            "_, without spaces."
+        )
+    if _COMMA.search(written.partition("#")[0]):
+        return DECIMALS
+    return "Text needs quotation marks; expressions and numbers with units are text."
 
 
 def _given_twice(file: str, lines: list[str], line: int, written: str) -> ModelError:

@@ -37,7 +37,15 @@ from zwang.model_files.arithmetic import (
     power,
 )
 
-__all__ = ["ExpressionError", "Node", "Room", "evaluate", "names_in", "parse_expression"]
+__all__ = [
+    "DECIMALS",
+    "ExpressionError",
+    "Node",
+    "Room",
+    "evaluate",
+    "names_in",
+    "parse_expression",
+]
 
 #: Characters of an expression, and levels of brackets: far more than a formula has that a person
 #: wrote, and little enough to be read in milliseconds.
@@ -53,6 +61,8 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()\[\],.<>]))"
 )
+#: Advice on a comma within a number.
+DECIMALS = "Decimals follow a point, as in 0.5, and thousands have no sign: 1200."
 #: What people write behind a number; `units` has all.
 UNITS = frozenset(
     [
@@ -218,7 +228,7 @@ class _Parser:
                 )
                 advice = self._power_without_sign() or advice
             if self.text == "," and self._between_numbers():
-                advice = "Decimals follow a point, as in 0.5, and thousands have no sign: 1200."
+                advice = DECIMALS
             raise self.wrong("an operation", advice)
         return tree
 

@@ -16,6 +16,7 @@ from zwang.errors import ModelError
 from zwang.model_files.arithmetic import CONSTANTS
 from zwang.model_files.document import Item
 from zwang.model_files.expressions import (
+    DECIMALS,
     ExpressionError,
     Node,
     evaluate,
@@ -185,7 +186,10 @@ class NumberArrayField(FieldKind):
         """The value, checked."""
         value, shape = self._nested(item, constants)
         if not any(_fits(shape, allowed) for allowed in self.shapes):
-            raise item.error(expected=self.words)
+            # [0,1, 0,2, 0,3] is six whole numbers in place of three.
+            doubled = len(shape) == 1 and shape[0] in {2 * one[0] for one in self.shapes if one}
+            whole = doubled and all(isinstance(entry, int) for entry in item.value)
+            raise item.error(expected=self.words, advice=DECIMALS if whole else None)
         return value
 
     def _nested(self, item: Item, constants: Constants, depth: int = 0) -> tuple[Any, Any]:

@@ -478,7 +478,7 @@ _OUTPUT = TableField(
         "value": Field(
             Formulas(0), "expression of channels such as pin.force.x, t, parameters", required=True
         ),
-        "unit": Field(Text(), "for tables and labels"),
+        "unit": Field(Text(), "of the value, for tables and labels; nothing is converted"),
         "description": Field(Text(), "for tables"),
     }
 )

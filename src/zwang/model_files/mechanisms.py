@@ -63,12 +63,15 @@ def mechanism_of(
     files : where the files are that it names.
     """
     settings = values.get("mechanism", {})
-    with blaming(root.under("parameters")):
+    try:
         m = Mechanism(
             settings.get("gravity", (0.0, 0.0, 0.0)),
             parameters=values.get("parameters"),
             plane=settings.get("plane"),
         )
+    except InputError as error:
+        table = "mechanism" if error.what in settings else "parameters"
+        raise root.under(table).blamed(error) from None
     build = _Building(m, root, values, definitions, files)
     for kind, name in _in_order(root, values):
         with blaming(root[kind][name]):

@@ -394,7 +394,11 @@ class Model:
 
     def _path(self) -> tuple[Any, Any]:
         """Times, or a driver with its values, of the table ``[kinematics]``."""
-        values = self._range("kinematics", "values", "Or give times or along.")
+        values = self._range(
+            "kinematics",
+            "values",
+            "They are times [s], or values of the driver or coordinate that along = … names.",
+        )
         table = self.analysis_tables.get("kinematics", {})
         return (None, (table["along"], values)) if "along" in table else (values, None)
 
@@ -407,7 +411,8 @@ class Model:
                     raise item[other].error(f"'{other}' beside '{key}'", "one or the other")
             return np.asarray(table[key])
         if "to" not in table:
-            raise item.error("no range", f"to = …, or {key} = […], in [{name}]", advice)
+            expected = f"to = …, or {key} = […], in [{name}]"
+            raise item.error(expected=expected, advice=advice, but="there is neither")
         steps = table.get("steps", 100.0)
         if steps != int(steps):
             raise item["steps"].error(expected="a whole number of steps")

@@ -230,11 +230,13 @@ def _forces(parts: Parts) -> Iterator[ChannelEntry]:
 
 
 def _actuator(parts: Parts, e: Element) -> Iterator[ChannelEntry]:
-    """Effort of an actuator along the coordinate of its joint; see `Parts.actuated`."""
-    of = parts.actuated[e.name]
-    effort, unit = ("torque", "N m") if "angle" in of.partition(".")[2] else ("effort", "N")
-    what = f"{effort} of actuator {e.name}, along {of}"
-    yield ChannelEntry(f"{e.name}.{effort}", unit, what, "actuator", e.name, of)
+    """Effort, speed and power of an actuator along its joint coordinate, `Parts.actuated`."""
+    angle = "angle" in parts.actuated[e.name].partition(".")[2]
+    effort, unit, speed = ("torque", "N m", "rad/s") if angle else ("effort", "N", "m/s")
+    of, name = f"of actuator {e.name}, along {parts.actuated[e.name]}", e.name
+    yield ChannelEntry(f"{name}.{effort}", unit, f"{effort} {of}", "actuator", name, "effort")
+    yield ChannelEntry(f"{name}.speed", speed, f"speed {of}", "actuator", name, "speed")
+    yield ChannelEntry(f"{name}.power", "W", f"power {of}", "actuator", name, "power")
 
 
 def _acts_as_one(parts: Parts, e: Element) -> bool:

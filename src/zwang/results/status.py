@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Counts",
     "method_note",
+    "singular_place",
     "status_of",
     "stopped_at_singular",
     "stopped_by_collapse",
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 
+#: A singular position so short before the end, in parts of the time, is what ended it: steps that
+#: collapse there are shorter by far.
+AT_THE_END = 1e-4
 #: Old names of counts.
 _RENAMED = {"factorisations": "factorizations"}
 
@@ -69,6 +73,7 @@ def status_of(
     failure: ZwangError | None = None,
     *,
     held_back: bool = False,
+    place: str = "",
 ) -> str:
     """How a simulation ended, as a sentence.
 
@@ -76,6 +81,7 @@ def status_of(
     ----------
     failure : why the last acceleration could not be computed, if that is known.
     held_back : whether stability and not accuracy decided the length of the steps.
+    place : what is known of a place where no step is small enough, `singular_place`.
     """
     if failure is not None and code in (sh.NOT_FINITE, sh.TOO_SMALL):
         return f"stopped at t = {t:.6g} s: {failure}"
@@ -102,8 +108,27 @@ def status_of(
         )
     return (
         f"stopped at t = {t:.6g} s: no step is small enough for tolerance "
-        f"{settings.tolerance:g}; the motion may be singular there, or stiff ({done})"
+        f"{settings.tolerance:g}; {place or 'the motion may be singular there, or stiff'} ({done})"
     )
+
+
+def singular_place(ranks: Sequence[RankChange], end: float, drivers: Iterable[str]) -> str:
+    """The singular position at which a simulation ended, as a clause; empty if it was none.
+
+    Parameters
+    ----------
+    ranks : what was met, the last one last.
+    drivers : names of the constraints that prescribe motion.
+    """
+    if not ranks or not ranks[-1].dependent_rows or abs(end - ranks[-1].t) > AT_THE_END * end:
+        return ""
+    names = ranks[-1].names
+    clause = f"constraints {', '.join(names)} depend on each other there, a singular position"
+    asking = [name for name in drivers if name in names]
+    if not asking:
+        return clause
+    who = f"driver {asking[0]}" if len(asking) == 1 else f"drivers {' and '.join(asking)}"
+    return f"{clause}: {who} may ask for more than the mechanism can reach"
 
 
 def method_note(was: str, now: str, t: float, *, rows_near: bool = False) -> str:

@@ -36,6 +36,9 @@ BROKEN = 1e-6
 LEAST_PART = 0.02
 #: Singular values of scaled rows on an interpolant below this belong to dependent rows.
 LOST = 3e-3
+#: Rows whose singular values are all above this are far from any singular position. Those of a
+#: passage are below 1e-3, on an interpolant too.
+REGULAR = 0.05
 #: States for which it is remembered how many rows depend on others there.
 KEPT = 64
 
@@ -108,7 +111,9 @@ def rank_changes(
     """What the loop saw of the rank of the rows that act, and all rows that depend on others.
 
     The pivots of a loop are coarse: rows of light and heavy bodies may come near to dependence and
-    never reach it. At the time of the beginning, whose state is exact, rows are counted again.
+    never reach it, and rows of bodies without mass have small ones everywhere. At the time of the
+    beginning, whose state is exact, rows are counted again, and at a passage it is asked whether
+    any of them comes near to depending on others.
     """
     gone = program.idle_rows
     changes = []
@@ -117,7 +122,7 @@ def rank_changes(
         if count and not (
             _all_lose_rank(system, log, parameters, len(gone))
             if program.left_out
-            else log.lasting or log.t != begin or _dependent_at(system, log, parameters, len(gone))
+            else log.lasting or _passed(system, log, parameters, len(gone), begin)
         ):
             continue
         involved = partial(_involved, system, gone, log.y, log.t, parameters, count)
@@ -125,12 +130,20 @@ def rank_changes(
     return changes
 
 
-def _dependent_at(system: System, log: RankLog, parameters: Mapping[str, Any], always: int) -> bool:
-    """Whether rows depend on others that do not always, at a state that is known exactly."""
+def _passed(
+    system: System, log: RankLog, parameters: Mapping[str, Any], always: int, begin: float
+) -> bool:
+    """Whether rows depend on others that do not always, at a moment.
+
+    The state of the beginning is exact, that of a passage on an interpolant.
+    """
     if system.equations.by_elements is not None:
         return True
     nq, p = len(system.coordinates), system.parameter_vector(parameters)
-    return deficit(scaled_rows_at(system.equations, log.y[:nq], log.y[nq:], log.t, p)) > always
+    rows = scaled_rows_at(system.equations, log.y[:nq], log.y[nq:], log.t, p)
+    if log.t == begin:
+        return deficit(rows) > always
+    return int(np.sum(np.linalg.svd(rows, compute_uv=False) < REGULAR)) > always
 
 
 def chosen_rows_lost_rank(

@@ -36,6 +36,7 @@ from zwang.results.run import Counts, Run
 from zwang.results.segments import Beginning, EventRecord, RankChange, Segment
 from zwang.results.status import (
     method_note,
+    singular_place,
     status_of,
     stopped_at_singular,
     stopped_by_collapse,
@@ -603,8 +604,9 @@ class Simulation:
             if lost:
                 self.status = f"stopped at t = {end:.6g} s: {lost}"
                 return
+            place = self._place(end) if chunk.code == sh.TOO_SMALL else ""
             self.status = status_of(
-                self.counts, end, chunk.code, self.settings, failure, held_back=stiff
+                self.counts, end, chunk.code, self.settings, failure, held_back=stiff, place=place
             )
         elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
             self._choose_rows_again()
@@ -629,6 +631,13 @@ class Simulation:
             return
         note = off_constraints_note(self.active.equations, self.settings, t, y, self.p)
         self.notes += [note] if note else []
+
+    def _place(self, end: float) -> str:
+        """The singular position where no step was small enough, as a clause; else empty."""
+        bodies = self.active.equations.of_bodies
+        elements = () if bodies is None else bodies.parts.constraints
+        drivers = [element.name for element in elements if element.law.what == "driver"]
+        return singular_place(self.ranks, end, drivers)
 
     def _lost_mass(self, code: int) -> str:
         """Which mass is not positive where the loop could not go on, as a sentence; else empty."""

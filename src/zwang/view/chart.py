@@ -23,6 +23,8 @@ STRAIGHT = 1e-9
 #: What is less, on a logarithmic axis, is drawn here: below rounding, or two powers of ten below
 #: the largest value if that is less still, differences tell nothing and zeros have no logarithm.
 ROUNDING = 1e-17
+#: Ticks below this have all their digits: 2500, 2e3, 1500 beside each other are hard to compare.
+IN_FULL = 1e6
 #: Least span of an axis relative to its values: below it rounding would fill the chart.
 LEAST_SPAN = 1e-9
 
@@ -181,11 +183,13 @@ def _path(x: FloatArray, y: FloatArray) -> str:
 
 
 def _number(value: float, span: float) -> str:
-    """A tick in as many digits as distinguish it from its neighbours."""
+    """A tick in as many digits as distinguish it from its neighbours, below a million in full."""
     if abs(value) < 1e-9 * span:
         return "0"
     digits = int(np.ceil(np.log10(max(abs(value) / span, 1e-300)))) + 3
     text = f"{value:.{max(min(digits, 9), 2)}g}"
+    if "e+" in text and abs(value) < IN_FULL:
+        text = f"{float(text):.0f}"
     return text.replace("-", "−").replace("e−0", "e−").replace("e+0", "e")
 
 

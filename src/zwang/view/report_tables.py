@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from zwang.assembly.large_moves import extent
 from zwang.diagnosis.passport import Status
-from zwang.display import counted, plain_number
+from zwang.display import counted, plain_number, without_rounding
 from zwang.errors import ZwangError
 from zwang.multibody.pose import SCALAR
 from zwang.results.channel_summary import mean_over_time, rms_over_time
@@ -100,6 +101,9 @@ def reactions(run: Run, even: Run) -> str:
     known, parts = statuses(even), parts_of(run)
     rows = []
     try:
+        forces = [np.linalg.norm(even.reaction(name).force, axis=1) for name in joints]
+        size = max(force.max(initial=0.0) for force in forces)
+        size *= np.linalg.norm(extent(parts, even.q[0]))  # of the moments of forces
         for name in joints:
             joint, reaction = parts.joints[name], even.reaction(name)
             markers = [m for m in (joint.a, joint.b) if m is not None]
@@ -113,7 +117,7 @@ def reactions(run: Run, even: Run) -> str:
                     escape(" – ".join(bodies)),
                     plain_number(sizes[0].max()),
                     f"{when:.3g}",
-                    plain_number(sizes[1].max()),
+                    plain_number(without_rounding(sizes[1].max(), size)),
                     _tag(known[name]) + _known_components(even, name, known[name]),
                 ]
             )
@@ -188,7 +192,7 @@ def energy_balance(run: Run) -> str:
     T, V = run.kinetic_energy, run.potential_energy
     rows = [
         ["kinetic energy, start", plain_number(T[0], 6)],
-        ["kinetic energy, end", plain_number(T[-1], 6)],
+        ["kinetic energy, end", plain_number(without_rounding(T[-1], T.max()), 6)],
     ]
     if V is not None:
         rows += [
