@@ -170,11 +170,9 @@ def advance(
         if not has_room(end, memory, choices.times, output, NODES + 1 if watches_rank else 0):
             return FULL  # at most so many changes of rank are logged in a step
         step.start[0, 0], step.end[0, 0] = real[T, 0], end
-        outcome, count_of_sweeps = sweep_nodes(
-            equations, method, memory, choices, before, sweeps, h, is_near
-        )
-        F = sweeps.G if count_of_sweeps % 2 else sweeps.F
-        G = sweeps.F if count_of_sweeps % 2 else sweeps.G
+        outcome, swept = sweep_nodes(equations, method, memory, choices, before, sweeps, h, is_near)
+        F = sweeps.G if swept % 2 else sweeps.F
+        G = sweeps.F if swept % 2 else sweeps.G
         outcome, error, across = estimate_error(
             *(equations, method, memory, choices, before, sweeps, step, onto.pivots),
             *(F, G, h, outcome, is_near, allowed),
@@ -185,7 +183,6 @@ def advance(
         accepted = fixed or (error < 1.0 and outcome == CONVERGED)
         logarithm = np.log(min(max(error, NO_ERROR), LARGEST_ERROR))
         change = change_by_error(logarithm, known, is_near and outcome == DIVERGED)
-        across = across or not known
         deficit, arrived = count[DEFICIT, 0], np.inf
         if accepted:
             rise(F, y, h, method.weights, step.x[POINT])
@@ -197,16 +194,13 @@ def advance(
                 if change == 0.0:
                     return OFF_CONSTRAINTS
         if not accepted:
-            near = watches_rank and not fixed and (across or real[AHEAD, 0] < np.inf)
+            near = watches_rank and not fixed and (across or not known or real[AHEAD, 0] < np.inf)
             slow = outcome == DIVERGED and not is_near
             if not refuse(memory, choices, before, F, h, change, known, near, slow):
                 return NOT_FINITE if outcome == UNDEFINED else TOO_SMALL
             continue
-        if watches_rank and not is_near:  # otherwise sweeps have left the pivots there
-            projected = sweeps.projected[0]
-            node_pivots(equations, method, sweeps.Y, sweeps.times, projected, sweeps.pivots)
-            if choices.keeps_clear and comes_close(equations.rows, sweeps, onto, arrived):
-                return ROWS_NEAR
+        if watches_rank and come_close(equations, method, choices, sweeps, onto, arrived, is_near):
+            return ROWS_NEAR
         save_within(equations, method, memory, choices, output, sweeps, step, onto, F, h)
         event = watch_events(equations, memory, choices, events, sweeps, step, onto.ok)
         change = control_step(memory, before.numbers, logarithm, change, h, is_near, arrived)
@@ -216,8 +210,8 @@ def advance(
         take_step(y, before, step, F, h)
         change = real[H, 0] / h if short else change  # it was shortened for its place alone
         end_step(memory, h, end, change, last, choices, output)
-        stiff = sees_stiffness(memory, choices, samples, h, last)
-        outcome = after_step(choices, singular, event, stiff)
+        leaves = sees_stiffness(memory, choices, samples, h, last)
+        outcome = after_step(choices, singular, event, leaves)
         if outcome != GOES_ON:
             return outcome
     return BUDGET
@@ -527,13 +521,20 @@ def control_step(memory: LoopMemory, past, logarithm, change, h, is_near, arrive
 
 
 @inlined
-def comes_close(rows, sweeps: NodeSweeps, onto: ProjectionRoom, arrived):
-    """Whether rows that act come so near to depending on each other that others may have to act.
+def come_close(
+    equations: LoopEquations, method: CollocationMethod, choices: LoopChoices, sweeps: NodeSweeps,
+    onto: ProjectionRoom, arrived, is_near,
+):  # fmt: skip
+    """Find the pivots at the nodes; whether rows that act come so near to depending on each other,
+    there or at the end of the step, that others may have to act.
 
-    At the end of a step, where all rows are to be met, or at one of its nodes.
+    At its end all rows are to be met.
     """
-    close = arrived < CLEAR_PIVOT or not onto.settled[0]
-    for k in range(rows):
+    rows, projected = equations.rows, sweeps.projected[0]
+    if not is_near:  # otherwise sweeps have left the pivots there
+        node_pivots(equations, method, sweeps.Y, sweeps.times, projected, sweeps.pivots)
+    close = choices.keeps_clear and (arrived < CLEAR_PIVOT or not onto.settled[0])
+    for k in range(rows if choices.keeps_clear else 0):
         largest = max(onto.pivots[LARGEST * rows + k, 0], onto.pivots[rows + k, 0])
         for j in range(NODES):
             pivot, size = sweeps.pivots[k, j], sweeps.pivots[rows + k, j]
