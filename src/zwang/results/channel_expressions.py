@@ -419,17 +419,21 @@ class ChannelExpressions:
         return sign * ca.dot(force, d) / ca.norm_2(d)
 
     def _actuator(self, entry: ChannelEntry) -> casadi.SX:
-        """Effort of an actuator: e with Q = Jᵀe."""
+        """Speed, effort or power of an actuator: e with Q = Jᵀe."""
         import casadi as ca
 
         e = next(e for e in self._parts.forces if e.name == entry.owner)
-        state, _ = self.system.channel(f"{entry.quantity}_rate")
-        J = jacobian(state[state.numel() - 1], self.s.v, self.s)
+        state, _ = self.system.channel(f"{self._parts.actuated[entry.owner]}_rate")
+        speed = state[state.numel() - 1]
+        if entry.quantity == "speed":
+            return speed
+        J = jacobian(speed, self.s.v, self.s)
         Q = _nothing(self.s.v.numel())
         for i in dict.fromkeys(i for i in e.bodies[:2] if i >= 0):
             place = slice(*self._parts.places[1][i : i + 2])
             Q[place] = self._effort(e, i)
-        return ca.mtimes(J, Q) / ca.mtimes(J, J.T)
+        effort = ca.mtimes(J, Q) / ca.mtimes(J, J.T)
+        return effort if entry.quantity == "effort" else effort * speed
 
     def _torsion(self, entry: ChannelEntry) -> casadi.SX:
         """Moment by which a torsion spring resists its twist."""

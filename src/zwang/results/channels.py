@@ -280,14 +280,18 @@ def _spring(e: ChannelEntry, run: Run) -> FloatArray:
 
 
 def _actuator(e: ChannelEntry, run: Run) -> FloatArray:
-    """Effort e of Q = Jᵀe along the coordinate of a joint, (nt,)."""
+    """Effort e of Q = Jᵀe along the coordinate of a joint, its rate, or their product, (nt,)."""
     parts = parts_of(run)
+    rate = f"{parts.actuated[e.owner]}_rate"
+    if e.quantity == "speed":
+        return channel(run, rate)
     element = element_named(parts, e.owner)
     Q = np.zeros_like(run.v)
     for i in dict.fromkeys(i for i in element.bodies[:2] if i >= 0):
         start, end = parts.places[1][i : i + 2]
         Q[:, start:end] = generalized_on(run, parts, element, i)
-    return effort_along(run, f"{e.quantity}_rate", Q)
+    effort = effort_along(run, rate, Q)
+    return effort if e.quantity == "effort" else effort * channel(run, rate)
 
 
 def _torsion(e: ChannelEntry, run: Run) -> FloatArray:
