@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import simpson
 
 import zwang as zw
 
@@ -120,3 +121,40 @@ def test_speed_and_power_of_an_actuator_are_channels(joint, of, effort):
     assert [event.name for event in run.events] == ["passes"]
     units = [run.channels[f"motor.{name}"].unit for name in ("speed", "power")]
     assert units == [run.channels[f"{of}_rate"].unit, "W"]
+
+
+@pytest.mark.parametrize("plane", [None, "xz"])
+def test_speed_and_power_of_actuators_are_channels(plane):
+    """As of drivers: effort times rate, whose integral is what the energy grows by.
+
+    An event, an output and a sample of a controller read the same power.
+    """
+    m = zw.Mechanism(plane=plane, gravity=(0, 0, -9.81), parameters={"push": 0.0})
+    cart = m.body("cart", 2.0, (1, 1, 1) if plane is None else 1.0)
+    bob = m.body("bob", 1.0, (0.1, 0.1, 0.1) if plane is None else 0.1, position=(0, 0, -0.8))
+    m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.revolute("hinge", cart, bob, at=(0, 0, 0), axis="y")
+    m.actuator("servo", "rail.displacement", lambda c, t: 3.0 * np.cos(t) - c["hinge.angle_rate"])
+    m.actuator("motor", "hinge.angle", lambda c, t: 2.0 * np.sin(3.0 * t))
+    m.output("fed", lambda c: c["servo.power"] + c["motor.power"], unit="W")
+    read = []
+
+    def look(sample):
+        read.append(sample["servo.power"])
+
+    events = {"strong": zw.event("servo.power", at=0.4)}
+    controllers = {"look": zw.controller(look, 0.1)}
+    run = m.simulate(until=1.0, save=0.001, events=events, controllers=controllers)
+    np.testing.assert_array_equal(run["servo.speed"], run["rail.displacement_rate"])
+    power = run["servo.effort"] * run["rail.displacement_rate"]
+    np.testing.assert_allclose(run["servo.power"], power, atol=1e-12)
+    turning = run["motor.torque"] * run["hinge.angle_rate"]
+    np.testing.assert_allclose(run["fed"], power + turning, atol=1e-12)
+    # Simpson's rule over steps of 1 ms leaves far less than the tolerance of the run, 1e-9.
+    fed = simpson(run["fed"], x=run.t)
+    assert fed == pytest.approx(run.energy[-1] - run.energy[0], abs=1e-7)
+    np.testing.assert_allclose(read, run["servo.power"][:-1:100][: len(read)], atol=1e-12)
+    at = run.events[0].t
+    np.testing.assert_allclose(np.interp(at, run.t, run["servo.power"]), 0.4, atol=1e-5)
+    units = {name: run.channels[name].unit for name in ("servo.speed", "motor.speed", "fed")}
+    assert units == {"servo.speed": "m/s", "motor.speed": "rad/s", "fed": "W"}

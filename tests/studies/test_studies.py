@@ -402,3 +402,40 @@ def test_events_of_the_call_stop_runs_of_a_mechanism(tmp_path):
         zw.study(m, {**plan, "events": {"floor": "stop"}})
     with pytest.raises(zw.InputError, match="has its own"):
         zw.study(example_path("pendulum"), {"list": {"rod.mass": [1.0]}}, events=floor)
+
+
+def test_outputs_of_a_run_that_an_event_stops_reach_to_the_stop(tmp_path):
+    """A ball that is dropped from h stops at the floor with √(2gh), having fallen for √(2h/g)."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    ball = m.body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.prismatic("rail", m.ground, ball, at=(0, 0, 0), axis="z")
+    floor = {"floor": zw.event("rail.displacement", "stop", at=0.0, direction=-1)}
+    heights = np.array([0.5, 1.0])
+    fall, speed = np.sqrt(2.0 * heights / 9.81), np.sqrt(2.0 * 9.81 * heights)
+    wanted = {
+        "e": (["e = end(ball.vz)"], -speed),
+        "ball.vz": (["ball.vz"], -speed),
+        "rail.displacement_rate": (["rail.displacement_rate"], -speed),
+        "last": (["last = end(rail.displacement)", "top = max(rail.displacement)"], 0.0 * heights),
+        "fastest": (["fastest = peak(rail.displacement_rate)"], speed),
+        "lowest": (["lowest = min(ball.z)"], 0.0 * heights),
+        "path": (["path = integral(ball.vz)"], -heights),
+        "mean": (["mean = mean(ball.vz)"], -heights / fall),
+    }
+    for k, (name, (outputs, expected)) in enumerate(wanted.items()):
+        plan = {
+            "list": {"start.rail.displacement": heights},
+            "until": 7.0,
+            "outputs": outputs,
+        }
+        study = zw.study(m, plan, output=tmp_path / f"{k}.zarr", events=floor).run(progress=False)
+        # The tolerance of the run is 1e-9; samples are 35 ms apart.
+        np.testing.assert_allclose(study.dataset[name].values, expected, atol=1e-8, err_msg=name)
+
+
+def test_a_peak_that_a_limit_holds_is_the_limit():
+    """A force that is clipped at 10 has samples of 10 before it falls, and is never above."""
+    t = np.linspace(0.0, 1.0, 11)
+    x = np.minimum(10.0, 10.0 + 8.0 * np.cos(2.0 * np.pi * t - 2.0))[None]
+    assert REDUCTIONS["peak"].function(x, t)[0] == 10.0
+    assert REDUCTIONS["min"].function(-x, t)[0] == -10.0

@@ -372,3 +372,17 @@ def test_accelerations_do_not_go_into_opaque_functions():
             mass=lambda: [[1.0]],
             constraints={"c": zw.constraint(lambda q, a: h(a[0]) - q[0])},
         )
+
+
+def test_a_law_of_a_mechanism_is_not_sent_to_opaque_functions():
+    """They cannot be called there, so that neither message may lead to them."""
+    table = zw.opaque(np.sin, name="table")
+    m = zw.Mechanism(plane="xz")
+    wheel = m.body("wheel", mass=1.0, inertia=0.1)
+    m.revolute("axle", m.ground, wheel, at=(0, 0))
+    with pytest.raises(zw.TraceError, match=r"np\.interp for a table.*zw\.controller"):
+        m.actuator("motor", "axle.angle", lambda t: 2.0 * math.sin(t))
+    with pytest.raises(zw.InputError, match=r"in actuator 'motor'.*np\.interp\(x, points, values"):
+        m.actuator("motor", "axle.angle", lambda t: 2.0 * table(t))
+    with pytest.raises(zw.TraceError, match=r"zw\.opaque\(f\)"):
+        zw.System(["x"], mass=lambda: [[1.0]], force=lambda q: [math.sin(q[0])])

@@ -109,7 +109,9 @@ def input_of(
         place = equations.parameter_place(name)
     except UnknownNameError as error:
         further = [*known, *(system.coordinates if same else ()), *error.known]
-        raise UnknownNameError("input", name, further) from None
+        along = {} if system.mechanism is None else system.mechanism.actuated
+        more = f"Actuator {name} acts along {along[name]}: give that." if name in along else ""
+        raise UnknownNameError("input", name, further, more) from None
     found = equations.expressions.parameter_slopes(place, q, v, equations.t, equations.p, a, lam)
     moved = np.concatenate([found["phi"], found["rate"], found["H"]])
     if np.abs(moved).max(initial=0.0) > NOTHING:

@@ -57,6 +57,15 @@ def state_arrays(
     return q, v, np.broadcast_to(t, batch)
 
 
+def _of_joints(letter: str, name: Any) -> str:
+    """Where to give a name that looks like a coordinate or a rate of a joint."""
+    if not isinstance(name, str) or "." not in name:
+        return ""
+    held = f"hold={{{name!r}: …}}" if letter == "q" else f"velocity={{'hold': {{{name!r}: …}}}}"
+    kind = "coordinates" if letter == "q" else "rates"
+    return f"assemble({held}) takes {kind} of joints, and gives the state to begin with."
+
+
 def named_vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
     """Finite numbers (…, n) for n names, from an array or a mapping by name."""
     usual = type(value) is np.ndarray and value.dtype == np.float64
@@ -65,7 +74,7 @@ def named_vector(letter: str, value: Any, names: tuple[str, ...]) -> FloatArray:
     if type(value) is not np.ndarray and isinstance(value, Mapping):
         for name in value:
             if name not in names:
-                raise UnknownNameError(f"{letter}", name, names)
+                raise UnknownNameError(letter, name, names, _of_joints(letter, name))
         missing = [name for name in names if name not in value]
         if missing:
             raise InputError(

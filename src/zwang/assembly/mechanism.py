@@ -160,7 +160,11 @@ class AssemblyTable:
         result: dict[str, Any] = {}
         for name, value in mapping(what, given).items():
             if name not in known:
-                raise UnknownNameError(f"name in {what}", name, known)
+                moves = name in equations.joint_channels.names or name in equations.velocities
+                more = (
+                    f"Rates are given as velocity={{{what!r}: {{{name!r}: …}}}}." if moves else ""
+                )
+                raise UnknownNameError(f"name in {what}", name, known, more)
             if name in valued:
                 result[name] = number(f"{what} {name!r}", value)
             elif value is True:

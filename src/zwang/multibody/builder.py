@@ -15,6 +15,7 @@ from zwang.errors import InputError, ModelError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import BuilderCall
 from zwang.multibody.element import Element, ElementLaw, LawConstants
+from zwang.multibody.forces.angle_laws import AngleLaw
 from zwang.multibody.forces.teeth import teeth_element
 from zwang.multibody.gear_meshing import GearMesh, Wheel, gear, rack
 from zwang.multibody.handles import BodyHandle, MarkerHandle
@@ -87,6 +88,7 @@ class MechanismBuilder:
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
         self._outputs: dict[str, OwnOutput] = {}
+        self._angle_laws: dict[str, AngleLaw] = {}  # of actuators whose effort depends on angles
         self.description: list[BuilderCall] = []
         self._geometry: dict[str, None] = {}  # parameters that numbers of parts depend on
         self._varying: set[str] = set()  # arguments of the present call that depend on these

@@ -194,7 +194,8 @@ class ForceBuilder(MechanismBuilder):
         of : the joint coordinate, ``"pin.angle"`` or ``"slide.displacement"``.
         effort : torque [N m] or force [N], positive along the coordinate: a number, or a function
             of (c, t, p), or of some of these by name, with coordinates and rates of joints as
-            ``c["pin.angle"]`` and ``c["pin.angle_rate"]``; angles are within half a turn.
+            ``c["pin.angle"]`` and ``c["pin.angle_rate"]``; angles are within half a turn, and a run
+            in which one passes it where the effort jumps has a note.
 
         Examples
         --------
@@ -212,7 +213,7 @@ class ForceBuilder(MechanismBuilder):
         >>> round(float(m.simulate(until=10.0)["motor.torque"][-1]), 4)
         -4.8958
         """
-        from zwang.multibody.forces.actuators import actuator_element, names_read
+        from zwang.multibody.forces.actuators import actuator_element, law_read
 
         self._new_name("force", name)
         what = f"actuator {name!r}"
@@ -221,9 +222,12 @@ class ForceBuilder(MechanismBuilder):
             raise UnknownNameError(f"coordinate of {what}", of, self.joint_coordinate_names())
         if not callable(effort):
             effort = number(f"effort of {what}", effort)
-        names = names_read(what, effort, known, self._parameters)
+        law = law_read(name, effort, known, self._parameters)
+        names = () if law is None else law.reads
         reads = {read: self._joint_coordinate(known[read]) for read in names}
         self._forces.append(actuator_element(name, self._joint_coordinate(of), reads, effort))
+        if law is not None and law.angles:
+            self._angle_laws[name] = law
         self._accept("force", name)
 
     def _joint_coordinate(self, name: str) -> tuple[Joint, Element, str]:

@@ -17,6 +17,7 @@ from zwang.multibody.marker import Joint
 from zwang.multibody.pose import GROUND, SCALAR, BodyKind
 
 if TYPE_CHECKING:
+    from zwang.multibody.forces.angle_laws import AngleLaw
     from zwang.multibody.forces.friction import JointFriction
     from zwang.multibody.geometry import GeometryParameters
     from zwang.tracing.own_output import OwnOutput
@@ -40,6 +41,7 @@ class Parts:
     teeth : elements that push apart the wheels of a constraint element, by its reaction.
     outputs : name → output of the user's.
     actuated : name of an actuator → the joint coordinate that it acts along.
+    angle_laws : name of an actuator → its effort, where that depends on angles.
     geometry : parameters that numbers of bodies and elements follow from, if there are any.
     origin : what it was before joints were left out; its parameters are those of all joints.
     """
@@ -55,6 +57,7 @@ class Parts:
     teeth: tuple[Element, ...] = ()
     outputs: Mapping[str, OwnOutput] = field(default_factory=dict, compare=False)
     actuated: Mapping[str, str] = field(default_factory=dict, compare=False)
+    angle_laws: Mapping[str, AngleLaw] = field(default_factory=dict, compare=False, repr=False)
     geometry: GeometryParameters | None = field(default=None, compare=False, repr=False)
     origin: Parts | None = field(default=None, compare=False, repr=False)
 

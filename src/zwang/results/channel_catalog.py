@@ -6,7 +6,7 @@
     pin.force, pin.moment             reactions of joints, on the second body
     spring.force, bush.moment         forces of elements
     pin.friction_torque               friction in joints
-    motor.torque, .speed, .power      drivers
+    motor.torque, .speed, .power      drivers and actuators
     coupler.torque, own.rod.force     couplers, and conditions of the user's on each body
     rod.multiplier                    multipliers of constraints
     energy, kinetic_energy, …         of the whole
@@ -230,10 +230,11 @@ def _forces(parts: Parts) -> Iterator[ChannelEntry]:
 
 
 def _actuator(parts: Parts, e: Element) -> Iterator[ChannelEntry]:
-    """Effort, speed and power of an actuator along its joint coordinate, `Parts.actuated`."""
-    angle = "angle" in parts.actuated[e.name].partition(".")[2]
+    """Effort, speed and power of an actuator along its joint's coordinate, `Parts.actuated`."""
+    along, name = parts.actuated[e.name], e.name
+    angle = "angle" in along.partition(".")[2]
     effort, unit, speed = ("torque", "N m", "rad/s") if angle else ("effort", "N", "m/s")
-    of, name = f"of actuator {e.name}, along {parts.actuated[e.name]}", e.name
+    of = f"of actuator {name}, along {along}"
     yield ChannelEntry(f"{name}.{effort}", unit, f"{effort} {of}", "actuator", name, "effort")
     yield ChannelEntry(f"{name}.speed", speed, f"speed {of}", "actuator", name, "speed")
     yield ChannelEntry(f"{name}.power", "W", f"power {of}", "actuator", name, "power")

@@ -280,7 +280,7 @@ def _spring(e: ChannelEntry, run: Run) -> FloatArray:
 
 
 def _actuator(e: ChannelEntry, run: Run) -> FloatArray:
-    """Effort e of Q = Jᵀe along the coordinate of a joint, its rate, or both multiplied, (nt,)."""
+    """Effort e of Q = Jᵀe along the coordinate of a joint, its rate, or their product, (nt,)."""
     parts = parts_of(run)
     rate = f"{parts.actuated[e.owner]}_rate"
     if e.quantity == "speed":
@@ -291,7 +291,7 @@ def _actuator(e: ChannelEntry, run: Run) -> FloatArray:
         start, end = parts.places[1][i : i + 2]
         Q[:, start:end] = generalized_on(run, parts, element, i)
     effort = effort_along(run, rate, Q)
-    return effort * channel(run, rate) if e.quantity == "power" else effort
+    return effort if e.quantity == "effort" else effort * channel(run, rate)
 
 
 def _torsion(e: ChannelEntry, run: Run) -> FloatArray:

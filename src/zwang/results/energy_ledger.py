@@ -54,6 +54,27 @@ class Work(Displayed):
     impulses: FloatArray
     balance: FloatArray
 
+    def __str__(self) -> str:
+        """What was done up to the last state, and by how much the balance is off at most."""
+        if not len(self.balance):
+            return "no saved states"
+        done = [
+            f"{value[-1]:.6g} J by {words}"
+            for words, value in (
+                ("applied forces", self.applied),
+                ("constraints", self.constraint),
+                ("non-ideal forces", self.nonideal),
+                ("inertia that changes", self.inertia),
+                ("impulses", self.impulses),
+            )
+            if np.any(value)
+        ]
+        off = float(np.abs(self.balance).max())
+        kinds = ", ".join(done) or "none"
+        return (
+            f"work to the last of {len(self.balance)} states: {kinds}; balance within {off:.2g} J"
+        )
+
 
 def work_of(run: Run) -> Work:
     """The energy balance of a run: potentials, and quadrature of the powers of other forces."""

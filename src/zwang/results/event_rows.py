@@ -15,7 +15,7 @@ import numpy as np
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
-__all__ = ["changed", "with_instants"]
+__all__ = ["changed", "with_instants", "with_stop"]
 
 
 def changed(run: Run, **values: Any) -> Run:
@@ -59,6 +59,21 @@ def with_instants(run: Run) -> tuple[Run, np.ndarray]:
     q, v = np.split(states, [run.q.shape[1]], axis=1)
     whole = changed(run, t=np.concatenate(t), q=q, v=v, segments=tuple(segments))
     return whole, np.concatenate(own)
+
+
+def with_stop(run: Run) -> Run:
+    """The run with the state in which an event stopped it as its last row, saved or not."""
+    if not run.events or (len(run) and run.t[-1] >= run.events[-1].t):
+        return run
+    stop = run.events[-1]
+    segments = (*run.segments[:-1], replace(run.segments[-1], last=len(run) + 1))
+    return changed(
+        run,
+        t=np.append(run.t, stop.t),
+        q=np.concatenate([run.q, stop.q[None]]),
+        v=np.concatenate([run.v, stop.v[None]]),
+        segments=segments,
+    )
 
 
 def _missing(run: Run, k: int) -> bool:

@@ -217,7 +217,9 @@ class _Readings:
             known = {n: e for n, e in channels.entries.items() if not needs_forces(e)}
             part = name if isinstance(name, str) else ""
             if part not in known and part.rpartition(".")[0] not in known:
-                raise UnknownNameError("channel that a controller reads", str(name), known)
+                solved = part in channels.entries or part.rpartition(".")[0] in channels.entries
+                more = "It follows from what the controller is to set." if solved else ""
+                raise UnknownNameError("channel that a controller reads", str(name), known, more)
             expression = channels[part]
             if expression.numel() != 1:
                 raise InputError(

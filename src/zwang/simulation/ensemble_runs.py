@@ -22,6 +22,7 @@ from zwang.integrators.settings import Settings
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment, no_state
 from zwang.results.status import status_of, stopped_by_user
+from zwang.simulation.half_turns import HalfTurns
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import Interrupt
 from zwang.simulation.rank_report import always_dependent, left_out_note, rank_changes
@@ -312,6 +313,7 @@ class Trajectory:
                 ranks.append(always_dependent(system, program, *start))
             if program.carrier is not None:
                 notes = (*notes, f"integrated in {program.carrier.name} coordinates")
+            notes = (*notes, *HalfTurns(system).notes(*self.saved, parameters))
             logs = self.part.relay.ranks(self.place)
             ranks += rank_changes(system, program, logs, parameters, c.starts.t)
         return Run(

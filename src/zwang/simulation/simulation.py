@@ -50,6 +50,7 @@ from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
 from zwang.simulation.controllers import Sampling
 from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Guard
+from zwang.simulation.half_turns import HalfTurns
 from zwang.simulation.impacts import (
     accumulates,
     at_once,
@@ -136,6 +137,7 @@ class Simulation:
         self.ranks: list[RankChange] = []
         self.records: list[EventRecord] = []
         self.notes = origin.notes_at_start()
+        self.half_turns = HalfTurns(self.system)
         self.counts = Counts()
         self.status, self.finished = "", False
         self.start_due = False  # whether the start is still to be saved
@@ -398,6 +400,7 @@ class Simulation:
 
     def _save(self, t: FloatArray, y: FloatArray) -> None:
         """Keep rows; the arrays must be nobody else's."""
+        self.notes += self.half_turns.notes(t, y, self.parameters)
         self.t.append(t)
         self.y.append(y)
         self.saved += len(t)

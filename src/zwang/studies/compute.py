@@ -13,7 +13,7 @@ import numpy as np
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.results.channels import PARTS, Channel, channels_of
 from zwang.results.determined import determined
-from zwang.results.event_rows import changed
+from zwang.results.event_rows import changed, with_stop
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment
 from zwang.simulation.ensemble import simulate_many
@@ -436,6 +436,11 @@ class _EnsembleValues:
         self.outputs, self.runs, self.rows = outputs, runs, rows
         self.states, self.steps, self.every_step = arrays.states, arrays.work[:, 0], every_step
         self.save = outputs.save
+        #: Runs that an event stopped between two saved times, with the state in which it did.
+        self.stopped = {
+            i: with_stop(runs[i])
+            for i in np.flatnonzero(arrays.finished & np.isnan(arrays.states[:, -1, 0])).tolist()
+        }
         self._channels: dict[str, FloatArray] = {}
         self._stepped: dict[int, Run] = {}
         self.refusals: dict[int, str] = {}
@@ -447,7 +452,7 @@ class _EnsembleValues:
             return self.channel(request.channel)[:, np.searchsorted(self.save, times)]
         name = dotted(request.tree)
         if name is not None:
-            return last_valid(self.channel(name))
+            return self._ends(name)
         parameters = {n: x for n, x in self.outputs.system.parameters.items() if np.ndim(x) == 0}
         fixed = self.outputs.subject.fixed_parameters(self.outputs.plan)
         found = evaluated(request.tree, {**parameters, **fixed, **self.rows}, self._call)
@@ -461,16 +466,38 @@ class _EnsembleValues:
             return self._event(kind, dotted(node.args[0]) or "")
         name = "energy" if reduction.of == "energy" else dotted(node.args[0]) or ""
         further = [float(evaluated(part, {})) for part in node.args[1:]]
+        if reduction.of == "end":
+            return self._ends(name)
         found = reduction.function(self.channel(name), self.save, *further)
-        if reduction.of != "series" or self.outputs.plan.resolution is not None:
+        if reduction.of == "start" or self.outputs.plan.resolution is not None:
             return found
-        return self._finer(found, name, reduction, further)
+        found = np.array(found)
+        for i, run, x in self._to_the_stop(name):
+            found[i] = reduction.function(x[None], run.t, *further)[0]
+        return found if reduction.of != "series" else self._finer(found, name, reduction, further)
+
+    def _ends(self, name: str) -> FloatArray:
+        """A channel in the state in which each run ended."""
+        ends = np.array(last_valid(self.channel(name)))
+        for i, _, x in self._to_the_stop(name):
+            ends[i] = x[-1]
+        return ends
+
+    def _to_the_stop(self, name: str) -> Iterator[tuple[int, Run, FloatArray]]:
+        """Runs that an event stopped, with a channel up to the state in which it did."""
+        for i, run in self.stopped.items():
+            try:
+                yield i, run, run[name]
+            except ZwangError as error:
+                self.refusals.setdefault(i, f"output {name} cannot be computed: {error}")
 
     def _finer(
         self, found: FloatArray, name: str, reduction: OutputReduction, further: list[float]
     ) -> FloatArray:
         """The same, of motions that are too quick for the samples from their own steps."""
         coarse = unresolved(reduction, self.channel(name), self.save, further)
+        for i, run, x in self._to_the_stop(name):
+            coarse[i] = unresolved(reduction, x[None], run.t, further)[0]
         if not self._is_state(name):  # forces have peaks that leave no trace between samples
             coarse |= self.steps * SAMPLES_PER_STEP > len(self.save)
         here = np.flatnonzero(coarse & np.isfinite(self.states[:, 0, 0]))

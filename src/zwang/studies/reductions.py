@@ -52,7 +52,10 @@ def last_valid(x: FloatArray) -> FloatArray:
 
 
 def _extreme(x: FloatArray, t: FloatArray, sign: float) -> FloatArray:
-    """Largest value of sign·x, by the parabola through the sample and its neighbors."""
+    """Largest value of sign·x, by the parabola through the sample and its neighbors.
+
+    Three equal samples are a limit that holds the value, as that of a motor: no parabola passes it.
+    """
     y = np.where(np.isfinite(x), sign * x, -np.inf)
     k = np.argmax(y, axis=1)
     rows, nt = np.arange(len(x)), x.shape[1]
@@ -64,7 +67,8 @@ def _extreme(x: FloatArray, t: FloatArray, sign: float) -> FloatArray:
         slope = (left / h * g - right / g * h) / (h + g)
         curvature = (left / h + right / g) / (h + g)
         more = 0.25 * slope**2 / curvature
-    good = (k > 0) & (k < nt - 1) & np.isfinite(more)
+    held = (k + 2 < nt) & (y[rows, after] == top) & (y[rows, np.minimum(k + 2, nt - 1)] == top)
+    good = (k > 0) & (k < nt - 1) & np.isfinite(more) & ~held
     # No more than between even samples: one that is near and one that is far tell little.
     result = top + np.where(good, np.minimum(more, 0.125 * np.maximum(left, right)), 0.0)
     return sign * np.where(np.isfinite(result), result, np.nan)

@@ -18,7 +18,6 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +26,7 @@ import numpy as np
 from zwang.arguments.keywords import known_keywords
 from zwang.errors import InputError, ZwangError
 from zwang.tracing.symbol import Symbol, SymbolArray, expression, symbols_of
-from zwang.tracing.trace import being_traced
+from zwang.tracing.trace import being_traced, opaque_calls
 
 if TYPE_CHECKING:
     import casadi
@@ -36,17 +35,15 @@ __all__ = ["Method", "Opaque", "OpaqueCall", "opaque", "recording"]
 
 Method = Literal["auto", "complex step", "finite differences"]
 
-_calls: ContextVar[list[OpaqueCall] | None] = ContextVar("opaque calls of the model being traced")
-
 
 @contextmanager
 def recording(calls: list[OpaqueCall]) -> Iterator[None]:
     """While this is open, opaque calls with symbols are added to the list."""
-    token = _calls.set(calls)
+    token = opaque_calls.set(calls)
     try:
         yield
     finally:
-        _calls.reset(token)
+        opaque_calls.reset(token)
 
 
 @known_keywords()
@@ -127,12 +124,16 @@ class Opaque:
         symbolic = [_holds_symbols(part) for part in parts]
         if not any(symbolic):
             return self.function(*self.packed(arguments), **options)
-        calls = _calls.get(None)
+        calls = opaque_calls.get()
         if calls is None:
+            where = being_traced.get()
             raise InputError(
                 f"opaque function {self.name or 'lambda'!r}",
-                must="be called with numbers, or inside a function of a zwang.System",
-                but="was called with symbols outside of one",
+                must="be called with numbers, or in a force or constraint of a zw.System",
+                but="was called with symbols outside of one" + (f", in {where}" if where else ""),
+                advice="Write a table as np.interp(x, points, values), a smooth one as "
+                "np.polynomial.Chebyshev.fit(points, values, degree), or let a sampled "
+                "zw.controller compute it, which is called with numbers.",
             )
         return self._record(calls, arguments, options, symbolic)
 

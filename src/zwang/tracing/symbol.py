@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WAY_OUT",
+    "WAY_OUT_WITHOUT_OPAQUE",
     "Symbol",
     "SymbolArray",
     "ValueNeededError",
@@ -34,6 +35,14 @@ __all__ = [
 WAY_OUT = (
     "Use zw.where(condition, a, b) for a choice, np.sin and the like for functions, or wrap what "
     "cannot be traced in zw.opaque(f)."
+)
+
+
+#: The same where opaque functions cannot be called: laws of mechanisms, and events.
+WAY_OUT_WITHOUT_OPAQUE = (
+    "Use zw.where(condition, a, b) for a choice, np.sin and the like for functions, np.interp for "
+    "a table, or compute it in a sampled zw.controller, which is called with numbers; zw.opaque is "
+    "for forces and constraints of a zw.System."
 )
 
 
@@ -378,6 +387,10 @@ def _apply_function(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     if func is np.linalg.norm and len(args) == 1 and not kwargs:
         entries = np.ravel(_boxed(_plain(args[0])))
         return np.sqrt(sum(entry * entry for entry in entries))
+    if func is np.interp:
+        from zwang.tracing.tables import interpolated
+
+        return interpolated(*args, **kwargs)
     if func in (np.linalg.inv, np.linalg.det, np.linalg.solve):
         return _linear_algebra(func.__name__, args)
     plain = [_deep_plain(a) for a in args]

@@ -15,6 +15,7 @@ import numpy as np
 from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError, counted, shown
 from zwang.tracing.symbol import (
     WAY_OUT,
+    WAY_OUT_WITHOUT_OPAQUE,
     Symbol,
     SymbolArray,
     ValueNeededError,
@@ -25,10 +26,21 @@ from zwang.tracing.symbol import (
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["ParameterSymbols", "being_traced", "call", "matrix", "parameter_symbols", "vector"]
+__all__ = [
+    "ParameterSymbols",
+    "being_traced",
+    "call",
+    "matrix",
+    "opaque_calls",
+    "parameter_symbols",
+    "vector",
+]
 
 #: What the function belongs to that is being traced; nameless functions in it are named after it.
 being_traced: ContextVar[str] = ContextVar("the function being traced", default="")
+
+#: Opaque calls of the model being traced, `zwang.tracing.opaque`; None where there can be none.
+opaque_calls: ContextVar[list[Any] | None] = ContextVar("opaque calls of the model", default=None)
 
 _HERE = Path(__file__).parent
 _OURS = {str(_HERE / name) for name in ("trace.py", "symbol.py", "differentiate.py", "opaque.py")}
@@ -78,7 +90,7 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
             *(_fresh(x) for x in positional), **{k: _fresh(x) for k, x in keyword.items()}
         )
     except ValueNeededError as error:
-        raise _failure(what, error, f"contains {error}", error.advice) from error
+        raise _failure(what, error, f"contains {error}", _way_out(error.advice)) from error
     except _UnknownParameterError as error:
         where = _place(error.__traceback__)
         raise UnknownNameError(
@@ -89,9 +101,16 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
     except Exception as error:
         # A TypeError is what functions for plain numbers raise; the others are plain mistakes.
         advice = WAY_OUT if isinstance(error, TypeError) else None
-        raise _failure(what, error, f"raises {type(error).__name__}: {error}", advice) from error
+        said = f"raises {type(error).__name__}: {error}"
+        raise _failure(what, error, said, _way_out(advice)) from error
     finally:
         being_traced.reset(token)
+
+
+def _way_out(advice: str | None) -> str | None:
+    """What to do instead, which is no opaque function where none can be called."""
+    without = opaque_calls.get() is None
+    return WAY_OUT_WITHOUT_OPAQUE if advice == WAY_OUT and without else advice
 
 
 def _fresh(value: Any) -> Any:

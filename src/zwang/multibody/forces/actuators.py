@@ -14,6 +14,7 @@ import numpy as np
 from zwang.errors import UnknownNameError
 from zwang.multibody.checks import single
 from zwang.multibody.element import Element, ElementLaw
+from zwang.multibody.forces.angle_laws import AngleLaw
 from zwang.multibody.marker import Joint
 from zwang.multibody.pose import GROUND, BodyKind
 from zwang.tracing.symbol import expression, symbols_of
@@ -22,7 +23,7 @@ from zwang.tracing.trace import ParameterSymbols, call
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["actuator_element", "names_read"]
+__all__ = ["actuator_element", "law_read"]
 
 RATE = "_rate"
 
@@ -31,15 +32,15 @@ class _ReadCoordinates(Mapping[str, Any]):
     """Joint coordinates by name as symbols, those that a law asks for."""
 
     def __init__(self, what: str, known: Mapping[str, Any]) -> None:
-        self.what, self.known, self.asked = what, known, dict[str, None]()
+        self.what, self.known = what, known
+        self.asked: dict[str, casadi.SX] = {}
 
     def __getitem__(self, name: str) -> Any:
         import casadi as ca
 
         if name not in self.known:
             raise UnknownNameError(f"channel of {self.what}", name, self.known)
-        self.asked[name] = None
-        return symbols_of(ca.SX.sym("c"))[0]
+        return symbols_of(self.asked.setdefault(name, ca.SX.sym("c")))[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.known)
@@ -48,21 +49,28 @@ class _ReadCoordinates(Mapping[str, Any]):
         return len(self.known)
 
 
-def names_read(
-    what: str, effort: Any, known: Mapping[str, Any], parameters: Mapping[str, np.ndarray]
-) -> tuple[str, ...]:
-    """Joint coordinates and rates that a law uses."""
+def law_read(
+    name: str, effort: Any, known: Mapping[str, Any], parameters: Mapping[str, np.ndarray]
+) -> AngleLaw | None:
+    """What a law reads of joint coordinates and rates, and its effort as a function of these.
+
+    None where the effort is a number.
+    """
     if not callable(effort):
-        return ()
+        return None
     import casadi as ca
 
-    reads, p = _ReadCoordinates(what, known), {}
-    for name, value in parameters.items():
-        entries = symbols_of(ca.SX.sym("p", value.size))
-        p[name] = entries.reshape(value.shape) if value.ndim else entries[0]
-    t = symbols_of(ca.SX.sym("t"))[0]
-    call(what, effort, {"c": reads, "t": t, "p": ParameterSymbols(p)})
-    return tuple(reads.asked)
+    what = f"actuator {name!r}"
+    reads, t, p, columns = _ReadCoordinates(what, known), ca.SX.sym("t"), {}, []
+    for key, value in parameters.items():
+        columns.append(ca.SX.sym("p", value.size))
+        entries = symbols_of(columns[-1])
+        p[key] = entries.reshape(value.shape) if value.ndim else entries[0]
+    found = call(what, effort, {"c": reads, "t": symbols_of(t)[0], "p": ParameterSymbols(p)})
+    inputs = [ca.vertcat(ca.SX(0, 1), *reads.asked.values()), t, ca.vertcat(ca.SX(0, 1), *columns)]
+    e = ca.Function("effort", inputs, [expression(single(what, found))])
+    angles = tuple(x for x in reads.asked if "angle" in x.partition(".")[2] and x == known[x])
+    return AngleLaw(name, tuple(reads.asked), angles, tuple(parameters), e)
 
 
 def actuator_element(
