@@ -25,7 +25,7 @@ from zwang.multibody.pose import BodyKind
 from zwang.multibody.unknown_tooth_forces import untold_joints
 from zwang.multibody.wrench import ended, joint_wrench, wrench_expression
 from zwang.programs import forces as of_functions
-from zwang.programs.at_states import at_states, beyond, tables_at_states
+from zwang.programs.at_states import at_states, told_at_states
 from zwang.programs.blocks import forces as of_mechanisms
 from zwang.programs.blocks.forces import BlockForces, JointEnd, Telling
 from zwang.programs.forces import ForceExpressions, force_kernel
@@ -51,8 +51,8 @@ DOUBT = 2e-11
 APART = 1e-10
 #: Rows of unit length of which less than this is left beside others depend on them.
 LEFT = 1e-9
-#: Numbers of states, of which there are none.
-NO_STATE = np.zeros(0, dtype=np.int64)
+#: Both, as squares.
+LIMITS = np.array([DOUBT**2, APART**2])
 #: Kernels of forces that are remembered with the parameters of a run.
 KEPT = 8
 #: Share of the force of a joint in a random dependency below which it has none.
@@ -439,25 +439,32 @@ class MechanismForces(StretchForces):
         """Joint → its number among those with wrenches."""
         return self._ends.places
 
-    def _at_states(self, name: str) -> tuple[Any, ...]:
-        """A kernel, and all that it is given."""
-        kernel, numbers = self._ends.kernel(name, self.p)
-        return kernel, self.q, self.v, self.t, numbers
+    def _told(self, name: str, columns: int) -> tuple[FloatArray, np.ndarray]:
+        """What kernels of a name tell of all states, in tables, and the states in doubt.
 
-    def _doubtful(self, doubts: FloatArray) -> np.ndarray:
-        """The states at which the output of a kernel is in doubt."""
-        error, size, force, whole = doubts
-        if not beyond(error, size, DOUBT**2) and not beyond(force, whole, APART**2):
-            return NO_STATE
-        return np.flatnonzero(~((error <= DOUBT**2 * size) & (force <= APART**2 * whole)))
+        Each state is that of one kernel, by its number of dependent rows, whichever is asked first.
+        """
+        ends, states = self._ends, (self.q, self.v, self.t)
+        first, *others = ends.ranks
+        kernel, numbers = ends.kernel(name, first, self.p)
+        found, left = told_at_states(kernel, *states, numbers, LIMITS, columns)
+        for rank in others:
+            if not len(left):
+                break
+            kernel, numbers = ends.kernel(name, rank, self.p)
+            here = [x[left] for x in states]
+            found[:, left], still = told_at_states(kernel, *here, numbers, LIMITS, columns)
+            if 2 * (len(left) - len(still)) > len(self.q):
+                ends.ask_first(rank)
+            left = left[still]
+        return found, left
 
     @computed_once
     def _motion(self) -> list[FloatArray]:
         """v̇, λ and Aᵀλ."""
-        found = at_states(*self._at_states("motion"))
-        doubtful = self._doubtful(found[: of_mechanisms.DOUBTS])
         nv, m = self._blocks.nv, self._blocks.m
-        result = _by_state(found[of_mechanisms.DOUBTS :], nv, m)
+        (found,), doubtful = self._told("motion", nv + m + nv)
+        result = [found[:, :nv], found[:, nv : nv + m], found[:, nv + m :]]
         if len(doubtful):
             s = self._reference(doubtful)
             ideal = s.constraint_force - s.terms.nonideal_force
@@ -468,10 +475,7 @@ class MechanismForces(StretchForces):
     @computed_once
     def _wrenches(self) -> FloatArray:
         """Forces and moments of all joints, shape (joints, n, 6); they may not be written to."""
-        kernel, *states = self._at_states("wrenches")
-        first, columns = of_mechanisms.DOUBTS, of_mechanisms.WRENCH
-        doubts, found = tables_at_states(kernel, *states, first=first, columns=columns)
-        doubtful = self._doubtful(doubts)
+        found, doubtful = self._told("wrenches", of_mechanisms.WRENCH)
         if len(doubtful):
             self._correct(found, doubtful)
         found.flags.writeable = False
@@ -490,8 +494,7 @@ class MechanismForces(StretchForces):
     @computed_once
     def _shares(self) -> FloatArray:
         """Shares of the forces of joints in a dependency, squared, shape (joints, n)."""
-        random = np.random.default_rng(0).standard_normal(self._blocks.m)
-        numbers = np.concatenate([self._ends.numbers(self.p), random])
+        numbers = self._ends.numbers(self.p, random=True)
         kernel = self._blocks.kernel("shares", numbers)
         return at_states(kernel, self.q, self.v, self.t, numbers)
 
@@ -504,21 +507,32 @@ class _JointEnds(PassedOn):
         self.places = {name: k for k, name in enumerate(ends_of(self.parts))}
         self.toothed = [name for name in self.places if self.parts.joints[name].toothed]
         self.blocks = _block_forces(equations)
-        #: By the name of a kernel and the parameters: those of the runs before.
-        self._latest: Remembered[tuple[str, bytes], tuple[Kernel, FloatArray]] = Remembered(KEPT)
+        #: Those of `BlockForces.ranks`, the one first that served last. It decides about no number.
+        self.ranks = self.blocks.ranks
+        #: By the name and rank of a kernel and the parameters: those of the runs before.
+        self._latest: Remembered[tuple[str, int | None, bytes], tuple[Kernel, FloatArray]]
+        self._latest = Remembered(KEPT)
 
-    def numbers(self, p: FloatArray) -> FloatArray:
-        """Parameters, and then the points of all joints on their bodies, three numbers each."""
-        ends = ends_of(self.parts.at_vector(p))
-        return np.concatenate([p, *(end.arm for end in ends.values())])
+    def ask_first(self, rank: int | None) -> None:
+        """Begin with the kernel of a rank from now on."""
+        self.ranks = (rank, *(other for other in self.ranks if other != rank))
 
-    def kernel(self, name: str, p: FloatArray) -> tuple[Kernel, FloatArray]:
+    def numbers(self, p: FloatArray, *, random: bool = False) -> FloatArray:
+        """Parameters, and then the points of all joints on their bodies, three numbers each.
+
+        After them random numbers, one for each row, where they are asked for.
+        """
+        arms = [end.arm for end in ends_of(self.parts.at_vector(p)).values()]
+        rows = self.blocks.m if random else 0
+        return np.concatenate([p, *arms, np.random.default_rng(0).standard_normal(rows)])
+
+    def kernel(self, name: str, rank: int | None, p: FloatArray) -> tuple[Kernel, FloatArray]:
         """A kernel, see `BlockForces.kernel`, and the numbers that it is given as parameters."""
-        key = name, p.tobytes()
+        key = name, rank, p.tobytes()
         found = self._latest.get(key)
         if found is None:
-            numbers = self.numbers(p)
-            found = self._latest[key] = self.blocks.kernel(name, numbers), numbers
+            numbers = self.numbers(p, random=bool(rank))
+            found = self._latest[key] = self.blocks.kernel(name, numbers, rank), numbers
         return found
 
 
