@@ -8,7 +8,7 @@ import numpy as np
 
 from zwang.codegen.call import call
 from zwang.codegen.jit import inlined, loop
-from zwang.codegen.node_sums import NODES
+from zwang.codegen.transpose import WIDTH, apart, beside
 
 if TYPE_CHECKING:
     from zwang.codegen.kernel import Kernel
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 #: States that are evaluated side by side.
-SIDE_BY_SIDE = NODES
+SIDE_BY_SIDE = WIDTH
 #: Numbers that the output of a kernel of forces begins with: squares of an error and of what it is
 #: an error of, twice, and 1 where another kernel is for the state.
 DOUBTS = 5
@@ -103,7 +103,7 @@ def _at_states(kernel, y, t, p, found, sizes, work):
     side = np.empty((size, lanes))
     count, first = y.shape[0], 0
     while first < count:
-        beside(y, t, first, Q, V, T)
+        put_beside(y, t, first, Q, V, T)
         call(kernel, Q, V, T, p, side, work)
         last = min(lanes, count - first)
         for j in range(size):
@@ -117,11 +117,11 @@ def _told_at_states(kernel, y, t, p, tables, marks, limits, sizes, work):
     """`told_at_states` by address: marks of states in doubt, and how many there are."""
     lanes, nq, nv, size = sizes
     Q, V, T = np.empty((nq, lanes)), np.empty((nv, lanes)), np.empty((1, lanes))
-    side = np.empty((size, lanes))
+    side = np.empty((size + WIDTH, lanes))
     count, columns = y.shape[0], tables.shape[2]
     first, doubtful = 0, 0
     while first < count:
-        beside(y, t, first, Q, V, T)
+        put_beside(y, t, first, Q, V, T)
         call(kernel, Q, V, T, p, side, work)
         last = min(lanes, count - first)
         for k in range(last):
@@ -130,25 +130,18 @@ def _told_at_states(kernel, y, t, p, tables, marks, limits, sizes, work):
                 marks[first + k] = 1.0
                 doubtful += 1
         for n in range(tables.shape[0]):
-            at = DOUBTS + n * columns
-            for k in range(last):
-                for j in range(columns):
-                    tables[n, first + k, j] = side[at + j, k]
+            apart(tables[n], first, side, DOUBTS + n * columns)
         first += lanes
     return doubtful
 
 
 @inlined
-def beside(y, t, first, Q, V, T):
-    """Put states from the first on side by side; the last one goes on."""
-    nq, nv = Q.shape[0], V.shape[0]
-    for k in range(Q.shape[1]):
-        i = min(first + k, y.shape[0] - 1)
-        for j in range(nq):
-            Q[j, k] = y[i, j]
-        for j in range(nv):
-            V[j, k] = y[i, nq + j]
-        T[0, k] = t[i]
+def put_beside(y, t, first, Q, V, T):
+    """States from the first on, side by side; the last one goes on."""
+    beside(Q, y, first, 0)
+    beside(V, y, first, Q.shape[0])
+    for k in range(T.shape[1]):
+        T[0, k] = t[min(first + k, t.shape[0] - 1)]
 
 
 @inlined
