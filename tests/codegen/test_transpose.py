@@ -1,4 +1,4 @@
-"""States put side by side and back, in vectors: beside the same in NumPy, at every place and size."""
+"""States put side by side and back, in vectors: the same as in NumPy, at every place and size."""
 
 from __future__ import annotations
 

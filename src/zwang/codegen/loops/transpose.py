@@ -114,15 +114,14 @@ class _Tiles:
         b = self.builder
         end = b.sub(count, WORD(WIDTH))
         enough = b.icmp_signed(">=", end, WORD(0))
-        with b.if_then(enough):
-            with self.code.counted(WORD(0), count, WIDTH) as j:
-                tile(self.least(j, end))
+        with b.if_then(enough), self.code.counted(WORD(0), count, WIDTH) as j:
+            tile(self.least(j, end))
         if single is not None:
             with b.if_then(b.not_(enough)), self.code.counted(WORD(0), count) as j:
                 single(j)
 
     def transposed(self, vectors: list[Any]) -> list[Any]:
-        """Entry j of vector i as entry i of vector j: quarters change places, then their quarters."""
+        """Entry j of vector i as entry i of vector j, by exchanging halves of pairs of vectors."""
         b, span = self.builder, 1
         while span < WIDTH:
             found = list(vectors)
