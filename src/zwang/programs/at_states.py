@@ -8,6 +8,7 @@ import numpy as np
 
 from zwang.codegen.call import call
 from zwang.codegen.jit import inlined, loop
+from zwang.codegen.kernel import address
 from zwang.codegen.transpose import WIDTH, apart, beside
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SIDE_BY_SIDE",
     "at_states",
+    "joined",
     "disagreements",
     "evaluated",
     "largest_miss",
@@ -46,23 +48,18 @@ def at_states(
     found = np.empty((kernel.outputs[0].size, len(q)))
     sizes = kernel.lanes, q.shape[1], v.shape[1], len(found)
     t, p = np.ascontiguousarray(t, dtype=float), np.ascontiguousarray(p, dtype=float)
-    _at_states(kernel.address, _joined(q, v), t, p, found, sizes, kernel.work())
+    _at_states(kernel.address, joined(q, v), t, p, found, sizes, kernel.work())
     return found
 
 
 def told_at_states(
-    kernel: Kernel,
-    q: FloatArray,
-    v: FloatArray,
-    t: FloatArray,
-    p: FloatArray,
-    limits: FloatArray,
-    columns: int,
+    kernel: Kernel, y: FloatArray, t: FloatArray, p: FloatArray, limits: FloatArray, columns: int
 ) -> tuple[FloatArray, np.ndarray]:
     """The same of a kernel of forces, whose output begins with its doubts.
 
     Parameters
     ----------
+    y : states as of `joined`.
     limits : of errors, see `in_doubt`.
     columns : numbers after the doubts that belong together.
 
@@ -71,23 +68,21 @@ def told_at_states(
     tables : shape (tables, nt, columns).
     doubtful : numbers of the states in doubt.
     """
-    size, count = kernel.outputs[0].size, len(q)
-    tables = np.empty(((size - DOUBTS) // columns, count, columns))
-    marks = np.empty(count)
-    sizes = kernel.lanes, q.shape[1], v.shape[1], size
-    t, p = np.ascontiguousarray(t, dtype=float), np.ascontiguousarray(p, dtype=float)
-    given = kernel.address, _joined(q, v), t, p
-    if _told_at_states(*given, tables, marks, limits, sizes, kernel.work()):
+    (q, v, *_), size, count = kernel.inputs, kernel.outputs[0].size, len(y)
+    tables, marks = np.empty(((size - DOUBTS) // columns, count, columns)), np.empty(count)
+    sizes, work = (kernel.lanes, q.size, v.size, size), kernel.work()
+    given = y, np.ascontiguousarray(t, dtype=float), p
+    if _told_at_states(kernel.address, *given, tables, marks, limits, sizes, work):
         return tables, np.flatnonzero(marks)
     return tables, NO_STATE
 
 
-def _joined(q: FloatArray, v: FloatArray) -> FloatArray:
+def joined(q: FloatArray, v: FloatArray) -> FloatArray:
     """States (nt, nq + nv): without a copy where both are parts of one array, as in a run."""
     both, nq = q.base, q.shape[1]
     row = 8 * (nq + v.shape[1])
     together = q.strides == v.strides == (row, 8) and q.dtype == v.dtype == np.float64
-    if together and len(q) and v.ctypes.data == q.ctypes.data + 8 * nq:
+    if together and nq and v.size and address(v[0]) == address(q[0]) + 8 * nq:
         shape = len(q), row // 8
         if isinstance(both, np.ndarray) and both.dtype == np.float64 and both.shape == shape:
             return both

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from zwang.multibody.pose import BodyKind
 from zwang.multibody.unknown_tooth_forces import untold_joints
 from zwang.multibody.wrench import ended, joint_wrench, wrench_expression
 from zwang.programs import forces as of_functions
-from zwang.programs.at_states import at_states, told_at_states
+from zwang.programs.at_states import at_states, joined, told_at_states
 from zwang.programs.blocks import forces as of_mechanisms
 from zwang.programs.blocks.forces import BlockForces, JointEnd, Telling
 from zwang.programs.forces import ForceExpressions, force_kernel
@@ -68,6 +69,7 @@ class StretchForces(ABC):
     q, v, t : the states, shapes (n, nq), (n, nv) and (n,).
     parameters : values of all parameters.
     p : the same as one array, if it is known.
+    y : q and v side by side, if they are.
     """
 
     def __init__(
@@ -78,10 +80,18 @@ class StretchForces(ABC):
         t: FloatArray,
         parameters: Mapping[str, Any],
         p: FloatArray | None = None,
+        y: FloatArray | None = None,
     ) -> None:
         self.equations, self.q, self.v, self.t = equations, q, v, t
         self.parameters = parameters
         self.p = equations.parameter_vector(parameters) if p is None else p
+        if y is not None:
+            self.y = y
+
+    @computed_once
+    def y(self) -> FloatArray:
+        """q and v side by side, shape (n, nq + nv)."""
+        return joined(self.q, self.v)
 
     @computed_once
     def kept(self) -> ForceKernels:
@@ -169,6 +179,7 @@ def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
                 run.t[s.first : s.last],
                 s.parameters,
                 s.p,
+                run.joined_states[s.first : s.last],
             ),
         )
         for s in run.segments
@@ -183,9 +194,10 @@ def forces_of(
     t: FloatArray,
     parameters: Mapping[str, Any],
     p: FloatArray | None = None,
+    y: FloatArray | None = None,
 ) -> StretchForces:
     """Forces along a segment of a run, by what serves its equations; see `StretchForces`."""
-    return _kind_of(equations)(equations, q, v, t, parameters, p)
+    return _kind_of(equations)(equations, q, v, t, parameters, p, y)
 
 
 def _kind_of(equations: Equations) -> type[StretchForces]:
@@ -444,17 +456,17 @@ class MechanismForces(StretchForces):
 
         Each state is that of one kernel, by its number of dependent rows, whichever is asked first.
         """
-        ends, states = self._ends, (self.q, self.v, self.t)
+        ends, y, t = self._ends, self.y, self.t
         first, *others = ends.ranks
         kernel, numbers = ends.kernel(name, first, self.p)
-        found, left = told_at_states(kernel, *states, numbers, LIMITS, columns)
+        found, left = told_at_states(kernel, y, t, numbers, LIMITS, columns)
         for rank in others:
             if not len(left):
                 break
             kernel, numbers = ends.kernel(name, rank, self.p)
-            here = [x[left] for x in states]
-            found[:, left], still = told_at_states(kernel, *here, numbers, LIMITS, columns)
-            if 2 * (len(left) - len(still)) > len(self.q):
+            better, still = told_at_states(kernel, y[left], t[left], numbers, LIMITS, columns)
+            found[:, left] = better
+            if 2 * (len(left) - len(still)) > len(t):
                 ends.ask_first(rank)
             left = left[still]
         return found, left
@@ -512,6 +524,12 @@ class _JointEnds(PassedOn):
         #: By the name and rank of a kernel and the parameters: those of the runs before.
         self._latest: Remembered[tuple[str, int | None, bytes], tuple[Kernel, FloatArray]]
         self._latest = Remembered(KEPT)
+
+    def for_another(self) -> _JointEnds:
+        """The same, asked in the order of `BlockForces.ranks`."""
+        other = copy(self)
+        other.ranks = self.blocks.ranks
+        return other
 
     def ask_first(self, rank: int | None) -> None:
         """Begin with the kernel of a rank from now on."""

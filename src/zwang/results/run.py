@@ -595,6 +595,13 @@ class Run(Displayed):
             wanted if shape else float(wanted),
         )
 
+    @computed_once
+    def joined_states(self) -> FloatArray:
+        """q and v side by side, shape (nt, nq + nv), as compiled calls take them."""
+        from zwang.programs.at_states import joined
+
+        return joined(self.q, self.v)
+
     def _each(self, method: str) -> list[Any]:
         """A method of the system at the saved states of each segment, with the rows active then."""
         return [
