@@ -59,6 +59,9 @@ KEPT = 8
 #: Share of the force of a joint in a random dependency below which it has none.
 NO_SHARE = 1e-8
 
+#: A kernel, and the numbers that it is given as parameters.
+KernelNumbers = tuple["Kernel", FloatArray]
+
 
 class StretchForces(ABC):
     """Forces along a segment of a run.
@@ -521,9 +524,10 @@ class _JointEnds(PassedOn):
         self.blocks = _block_forces(equations)
         #: Those of `BlockForces.ranks`, the one first that served last. It decides about no number.
         self.ranks = self.blocks.ranks
-        #: By the name and rank of a kernel and the parameters: those of the runs before.
-        self._latest: Remembered[tuple[str, int | None, bytes], tuple[Kernel, FloatArray]]
-        self._latest = Remembered(KEPT)
+        #: By the name and rank of a kernel: its parameters in bits, and what the last run was given.
+        self._latest: dict[tuple[str, int | None], tuple[bytes, KernelNumbers]] = {}
+        #: The same by the parameters too: those of the runs before.
+        self._given: Remembered[tuple[str, int | None, bytes], KernelNumbers] = Remembered(KEPT)
 
     def for_another(self) -> _JointEnds:
         """The same, asked in the order of `BlockForces.ranks`."""
@@ -544,13 +548,21 @@ class _JointEnds(PassedOn):
         rows = self.blocks.m if random else 0
         return np.concatenate([p, *arms, np.random.default_rng(0).standard_normal(rows)])
 
-    def kernel(self, name: str, rank: int | None, p: FloatArray) -> tuple[Kernel, FloatArray]:
+    def kernel(self, name: str, rank: int | None, p: FloatArray) -> KernelNumbers:
         """A kernel, see `BlockForces.kernel`, and the numbers that it is given as parameters."""
-        key = name, rank, p.tobytes()
-        found = self._latest.get(key)
+        bits, latest = p.tobytes(), self._latest.get((name, rank))
+        if latest is None or latest[0] != bits:  # comparing takes a tenth of what looking up does
+            latest = self._latest[name, rank] = bits, self._looked_up(name, rank, p, bits)
+        return latest[1]
+
+    def _looked_up(
+        self, name: str, rank: int | None, p: FloatArray, bits: bytes
+    ) -> KernelNumbers:
+        found = self._given.get((name, rank, bits))
         if found is None:
             numbers = self.numbers(p, random=bool(rank))
-            found = self._latest[key] = self.blocks.kernel(name, numbers, rank), numbers
+            kernel = self.blocks.kernel(name, numbers, rank)
+            found = self._given[name, rank, bits] = kernel, numbers
         return found
 
 
