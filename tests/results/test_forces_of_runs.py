@@ -197,7 +197,8 @@ def test_states_in_doubt_are_left_to_the_reference() -> None:
     forces = forces_of(system.equations, q, v, t, run.parameters)
     s = system.solve(q, v, t)
     assert _off(forces.multipliers, s.multipliers) <= AGREED
-    reference = ReferenceForces(system.equations, q, v, t, run.parameters)
+    y = np.concatenate([q, v], axis=1)
+    reference = ReferenceForces(system.equations, y, t, run.parameters)
     assert np.array_equal(reference.multipliers, s.multipliers)
 
 
@@ -325,7 +326,7 @@ def test_what_is_wrong_at_a_saved_state_is_told_with_its_time():
         },
     )
     t = np.linspace(0.0, 0.5, 6)
-    forces = ReferenceForces(system.equations, np.zeros((6, 1)), np.zeros((6, 1)), t, {})
+    forces = ReferenceForces(system.equations, np.zeros((6, 2)), t, {})
     with pytest.raises(zw.InconsistentConstraintsError) as caught:
         _ = forces.multipliers
     told = str(caught.value)

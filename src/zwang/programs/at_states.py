@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = [
     "SIDE_BY_SIDE",
     "at_states",
-    "joined",
     "disagreements",
     "evaluated",
+    "joined",
     "largest_miss",
     "told_at_states",
 ]

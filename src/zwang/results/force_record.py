@@ -194,7 +194,7 @@ class RecordedForces(StretchForces):
         # A run that was loaded without its system has no equations, and needs none for most.
         self._system, self.parameters, self._record = segment.system, segment.parameters, record
         here = self._here = slice(segment.first, segment.last)
-        self.q, self.v, self.t = run.q[here], run.v[here], run.t[here]
+        self.y, self.q, self.v, self.t = (x[here] for x in (run.joined_states, run.q, run.v, run.t))
 
     @property
     def equations(self) -> Equations:

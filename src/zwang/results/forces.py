@@ -69,37 +69,37 @@ class StretchForces(ABC):
     Parameters
     ----------
     equations : with the constraints that act.
-    q, v, t : the states, shapes (n, nq), (n, nv) and (n,).
+    y, t : the states, q and v side by side, shape (n, nq + nv), and times (n,).
     parameters : values of all parameters.
     p : the same as one array, if it is known.
-    y : q and v side by side, if they are.
     """
 
     def __init__(
         self,
         equations: Equations,
-        q: FloatArray,
-        v: FloatArray,
+        y: FloatArray,
         t: FloatArray,
         parameters: Mapping[str, Any],
         p: FloatArray | None = None,
-        y: FloatArray | None = None,
     ) -> None:
-        self.equations, self.q, self.v, self.t = equations, q, v, t
+        self.equations, self.y, self.t = equations, y, t
         self.parameters = parameters
         self.p = equations.parameter_vector(parameters) if p is None else p
-        if y is not None:
-            self.y = y
 
     @computed_once
-    def y(self) -> FloatArray:
-        """q and v side by side, shape (n, nq + nv)."""
-        return joined(self.q, self.v)
+    def q(self) -> FloatArray:
+        """Coordinates, shape (n, nq)."""
+        return self.y[:, : len(self.equations.coordinates)]
+
+    @computed_once
+    def v(self) -> FloatArray:
+        """Velocities, shape (n, nv)."""
+        return self.y[:, len(self.equations.coordinates) :]
 
     @computed_once
     def kept(self) -> ForceKernels:
         """What is made for these equations once."""
-        return self.equations.cache.once(ForceKernels, lambda: ForceKernels(self.equations))
+        return ForceKernels.of(self.equations)
 
     @computed_once
     def groups(self) -> Mapping[str, Sequence[int]]:
@@ -172,22 +172,12 @@ def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
         raise no_state()
     if run.force_record is not None:
         return run.force_record.along(run)
-    return tuple(
-        (
-            s,
-            forces_of(
-                s.system.equations,
-                run.q[s.first : s.last],
-                run.v[s.first : s.last],
-                run.t[s.first : s.last],
-                s.parameters,
-                s.p,
-                run.joined_states[s.first : s.last],
-            ),
-        )
-        for s in run.segments
-        if s.last > s.first
-    )
+    along, y, t = [], run.joined_states, run.t
+    for s in run.segments:
+        if s.last > s.first:
+            kind, here = ForceKernels.of(s.system.equations).kind, slice(s.first, s.last)
+            along.append((s, kind(s.system.equations, y[here], t[here], s.parameters, s.p)))
+    return tuple(along)
 
 
 def forces_of(
@@ -197,10 +187,9 @@ def forces_of(
     t: FloatArray,
     parameters: Mapping[str, Any],
     p: FloatArray | None = None,
-    y: FloatArray | None = None,
 ) -> StretchForces:
-    """Forces along a segment of a run, by what serves its equations; see `StretchForces`."""
-    return _kind_of(equations)(equations, q, v, t, parameters, p, y)
+    """Forces at states (n, nq), (n, nv), (n,), by what serves equations; see `StretchForces`."""
+    return ForceKernels.of(equations).kind(equations, joined(q, v), t, parameters, p)
 
 
 def _kind_of(equations: Equations) -> type[StretchForces]:
@@ -221,16 +210,23 @@ def told_for_all_joints(equations: Equations) -> bool:
 
 
 class ForceKernels(PassedOn):
-    """Compiled forces of some equations of functions.
+    """What forces of some equations are computed with.
 
     Attributes
     ----------
+    kind : what serves these equations.
     groups : constraint that acts → its rows.
     of_functions : rows gone and whether the mass is singular → kernel.
     """
 
+    @classmethod
+    def of(cls, equations: Equations) -> ForceKernels:
+        """Those that are kept with equations."""
+        return equations.cache.once(cls, lambda: cls(equations))
+
     def __init__(self, equations: Equations) -> None:
         self.equations, self.groups = equations, equations.groups
+        self.kind = _kind_of(equations)
         self.of_functions: dict[tuple[tuple[int, ...], bool], Kernel] = {}
 
 
@@ -422,11 +418,18 @@ class MechanismForces(StretchForces):
 
     @computed_once
     def wrenches(self) -> Mapping[str, FloatArray]:
-        """Joint → force and moment in the world, shape (n, 6); teeth push apart besides."""
-        found = dict(zip(self._places, self._wrenches, strict=True))
+        """Joint → force and moment in the world, shape (n, 6); teeth push apart besides.
+
+        They may not be written to.
+        """
+        found, doubtful = self._by_rank("wrenches", of_mechanisms.WRENCH)
+        if len(doubtful):
+            self._correct(found, doubtful)
+        found.flags.writeable = False
+        told = dict(zip(self._places, found, strict=True))
         for name in self._ends.toothed:
-            del found[name]
-        return found
+            del told[name]
+        return told
 
     def determinate(self, joint: str) -> np.ndarray:
         """Whether the force of a joint follows from the motion, at each state."""
@@ -436,8 +439,7 @@ class MechanismForces(StretchForces):
 
     @computed_once
     def _ends(self) -> _JointEnds:
-        bodies = self.bodies
-        return bodies.cache.once(_JointEnds, lambda: _JointEnds(bodies))
+        return self.equations.cache.once(_JointEnds, lambda: _JointEnds(self.bodies))
 
     @computed_once
     def bodies(self) -> MechanismEquations:
@@ -454,7 +456,7 @@ class MechanismForces(StretchForces):
         """Joint → its number among those with wrenches."""
         return self._ends.places
 
-    def _told(self, name: str, columns: int) -> tuple[FloatArray, np.ndarray]:
+    def _by_rank(self, name: str, columns: int) -> tuple[FloatArray, np.ndarray]:
         """What kernels of a name tell of all states, in tables, and the states in doubt.
 
         Each state is that of one kernel, by its number of dependent rows, whichever is asked first.
@@ -478,7 +480,7 @@ class MechanismForces(StretchForces):
     def _motion(self) -> list[FloatArray]:
         """v̇, λ and Aᵀλ."""
         nv, m = self._blocks.nv, self._blocks.m
-        (found,), doubtful = self._told("motion", nv + m + nv)
+        (found,), doubtful = self._by_rank("motion", nv + m + nv)
         result = [found[:, :nv], found[:, nv : nv + m], found[:, nv + m :]]
         if len(doubtful):
             s = self._reference(doubtful)
@@ -486,15 +488,6 @@ class MechanismForces(StretchForces):
             for own, better in zip(result, (s.acceleration, s.multipliers, ideal), strict=True):
                 own[doubtful] = better
         return result
-
-    @computed_once
-    def _wrenches(self) -> FloatArray:
-        """Forces and moments of all joints, shape (joints, n, 6); they may not be written to."""
-        found, doubtful = self._told("wrenches", of_mechanisms.WRENCH)
-        if len(doubtful):
-            self._correct(found, doubtful)
-        found.flags.writeable = False
-        return found
 
     def _correct(self, found: FloatArray, doubtful: np.ndarray) -> None:
         """Put the reference solution in place of wrenches at some states."""
@@ -524,7 +517,7 @@ class _JointEnds(PassedOn):
         self.blocks = _block_forces(equations)
         #: Those of `BlockForces.ranks`, the one first that served last. It decides about no number.
         self.ranks = self.blocks.ranks
-        #: By the name and rank of a kernel: its parameters in bits, and what the last run was given.
+        #: By the name and rank of a kernel: parameters in bits, and what the last run was given.
         self._latest: dict[tuple[str, int | None], tuple[bytes, KernelNumbers]] = {}
         #: The same by the parameters too: those of the runs before.
         self._given: Remembered[tuple[str, int | None, bytes], KernelNumbers] = Remembered(KEPT)
@@ -555,9 +548,7 @@ class _JointEnds(PassedOn):
             latest = self._latest[name, rank] = bits, self._looked_up(name, rank, p, bits)
         return latest[1]
 
-    def _looked_up(
-        self, name: str, rank: int | None, p: FloatArray, bits: bytes
-    ) -> KernelNumbers:
+    def _looked_up(self, name: str, rank: int | None, p: FloatArray, bits: bytes) -> KernelNumbers:
         found = self._given.get((name, rank, bits))
         if found is None:
             numbers = self.numbers(p, random=bool(rank))

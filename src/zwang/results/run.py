@@ -634,9 +634,7 @@ class Run(Displayed):
     @computed_once
     def segment_forces(self) -> tuple[tuple[Segment, StretchForces], ...]:
         """Segments with saved states, each with its forces."""
-        from zwang.results.forces import forces_along
-
-        return forces_along(self)
+        return _of_forces().forces_along(self)
 
     @computed_once
     def told_wrenches(self) -> Mapping[str, FloatArray]:
@@ -771,6 +769,14 @@ def _of_mechanisms() -> ModuleType:
     from zwang.results import mechanism_run
 
     return mechanism_run
+
+
+@cache
+def _of_forces() -> ModuleType:
+    """The same for forces."""
+    from zwang.results import forces
+
+    return forces
 
 
 def _remade(values: dict[str, Any]) -> Run:
