@@ -189,12 +189,12 @@ class ToldReaction(Reaction):
         fields["joint"], fields["_told"], fields["_run"] = joint, told, run
 
     @computed_once
-    def force(self) -> FloatArray:
+    def force(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride] - a field that is made when it is asked for
         """Shape (nt, 3), world axes."""
         return self._told[:, :3]
 
     @computed_once
-    def moment(self) -> FloatArray:
+    def moment(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride] - the same
         """About `point`, shape (nt, 3), world axes."""
         return self._told[:, 3:]
 

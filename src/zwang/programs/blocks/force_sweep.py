@@ -10,7 +10,7 @@ from zwang.programs.blocks import kernels
 from zwang.programs.blocks.algebra import zeros
 from zwang.programs.blocks.call_list import OUT, CallList, Place, place
 from zwang.programs.blocks.elimination import Sweep
-from zwang.programs.blocks.kernels import remembered
+from zwang.programs.blocks.kernels import Ends, remembered
 from zwang.programs.blocks.layout import BlockLayout, ElementType, NodeType
 from zwang.programs.blocks.least_norm import squares
 from zwang.programs.blocks.pattern import Pattern
@@ -38,6 +38,9 @@ class ForceSweep(Sweep):
     ) -> None:
         super().__init__(structure, pattern, tape, purpose)
         self.with_b = not self.regular
+        self._moved = self.work.new(2)  # the sums of `tell_doubt`, of the nodes so far
+        if not self.regular:
+            self.tape.call(zeros(2), self._moved)
 
     def pivot(self, e: int) -> Place:
         """The pivots of a constraint, relative to its rows."""
@@ -52,10 +55,7 @@ class ForceSweep(Sweep):
         if self.regular or not self.rows:
             self.tape.call(no_doubt(), place(OUT, 0))
             return
-        total = self.work.new(2)
-        self.tape.call(zeros(2), total)
-        if not self.again:
-            total = self._moved(total, v_dot)
+        total = self._moved
         for e, element in enumerate(self.s.constraints):
             target = place(OUT, 0) if e == len(self.rows) - 1 else self.work.new(2)
             if self.again:
@@ -67,15 +67,15 @@ class ForceSweep(Sweep):
                 self.tape.call(_missed(element.type), *given, target)
             total = target
 
-    def _moved(self, total: Place, v_dot: Callable[[int], Place]) -> Place:
-        """What |b − A v̇| is compared with, of all nodes that constraints act on."""
-        for n, node in enumerate(self.s.nodes):
-            if self.pattern.sides[n]:
-                target = self.work.new(2)
-                given = v_dot(n), self._node("W", n), self.force(n)
-                self.tape.call(_moving(node.type), total, *given, target)
-                total = target
-        return total
+    def _freely(self, n: int, lam: Callable[[int], Place], v_dot: Callable[[int], Place]) -> None:
+        """v̇ of a node, and with it what |b − A v̇| is compared with, unless v̇ is corrected."""
+        if self.again or self.regular or not self.pattern.sides[n]:
+            super()._freely(n, lam, v_dot)
+            return
+        ends, given = self.pull(n, self.force(n), lam)
+        before, self._moved = self._moved, self.work.new(2)
+        function, W = _moved_freely(self.s.nodes[n].type, ends), self._node("W", n)
+        self.tape.call(function, before, W, *given, v_dot(n), self._moved)
 
 
 @cache
@@ -104,12 +104,14 @@ def _missed(kind: ElementType) -> casadi.Function:
 
 
 @remembered
-def _moving(kind: NodeType) -> casadi.Function:
-    """(total, v̇, W, f) → total + (0, |v̇|²), or a share of what v̇ is without constraints."""
+def _moved_freely(kind: NodeType, ends: Ends) -> casadi.Function:
+    """(total, W, f, (A, λ)…) → v̇ = W (f + Σ Aᵀλ), total + (0, |v̇|²), or a share of |W f|²."""
     import casadi as ca
 
-    total, a, f = ca.SX.sym("total", 2), ca.SX.sym("a", kind.nv), ca.SX.sym("f", kind.nv)
+    total, f = ca.SX.sym("total", 2), ca.SX.sym("f", kind.nv)
     W = ca.SX.sym("W", kernels.inverse_pattern(kind))
+    pull, inputs = kernels.pull_of(ends, kind.nv)
+    a = ca.densify(ca.mtimes(W, f + pull))
     size = ca.sumsqr(a) + NEXT_TO_NOTHING**2 * ca.sumsqr(ca.mtimes(W, f))
     added = ca.vertcat(total[0], total[1] + size)
-    return ca.Function("moving", [total, a, W, f], [added])
+    return ca.Function("moved_freely", [total, W, f, *inputs], [a, added])

@@ -37,6 +37,8 @@ DEPENDENT = 1e-9
 #: By how much z may change when it is reduced again. Rounding leaves ε/δ = 1e-4 or so, and what is
 #: no dependency all of it.
 CHANGED = 0.1
+#: Constraints whose pivots are looked at in one call.
+TOGETHER = 8
 
 
 class KnownRankSweep(ForceSweep):
@@ -109,23 +111,25 @@ def tell_rank(sweep: ForceSweep, other: Place, dependent: int | None) -> None:
     """
     total = sweep.work.new(2)
     sweep.tape.call(zeros(2), total)
-    for e, r in enumerate(sweep.rows):
-        target = sweep.work.new(2)
-        sweep.tape.call(_small_pivots(r), total, sweep.pivot(e), target)
+    for first in range(0, len(sweep.rows), TOGETHER):
+        sizes, target = tuple(sweep.rows[first : first + TOGETHER]), sweep.work.new(2)
+        pivots = [sweep.pivot(first + k) for k in range(len(sizes))]
+        sweep.tape.call(_small_pivots(sizes), total, *pivots, target)
         total = target
     sweep.tape.call(_other_rank(dependent), total, other)
 
 
 @cache
-def _small_pivots(size: int) -> casadi.Function:
-    """(total, pivots) → total + (how many are not of independent rows, of dependent ones)."""
+def _small_pivots(sizes: tuple[int, ...]) -> casadi.Function:
+    """(total, pivots…) → total + (how many are not of independent rows, of dependent ones)."""
     import casadi as ca
 
-    total, pivots = ca.SX.sym("total", 2), ca.SX.sym("pivots", size)
+    total, given = ca.SX.sym("total", 2), [ca.SX.sym(f"pivots{k}", r) for k, r in enumerate(sizes)]
+    pivots = ca.vertcat(*given)
     # What is no number is neither: it is counted among the first.
-    small = size - ca.sum1(pivots >= INDEPENDENT)
+    small = sum(sizes) - ca.sum1(pivots >= INDEPENDENT)
     gone = ca.sum1(pivots <= DEPENDENT)
-    return ca.Function("small_pivots", [total, pivots], [total + ca.vertcat(small, gone)])
+    return ca.Function("small_pivots", [total, *given], [total + ca.vertcat(small, gone)])
 
 
 @cache
