@@ -146,15 +146,26 @@ class Settings:
         """What is known of the integrator."""
         return METHODS[self.integrator]
 
-    @cached_property
+    @property
     def at_nodes(self) -> Settings:
         """The same, with "auto" decided for equations that can be evaluated at nodes."""
-        return replace(self, integrator="gauss") if self.integrator == "auto" else self
+        return self.by_method("gauss") if self.integrator == "auto" else self
 
-    @cached_property
+    @property
     def by_states(self) -> Settings:
         """The same, with "auto" decided for equations that are evaluated state by state."""
-        return replace(self, integrator="order8") if self.integrator == "auto" else self
+        return self.by_method("order8") if self.integrator == "auto" else self
+
+    def by_method(self, integrator: str) -> Settings:
+        """The same by another method, made once."""
+        found = self._by_method.get(integrator)
+        if found is None:
+            found = self._by_method[integrator] = replace(self, integrator=integrator)
+        return found
+
+    @cached_property
+    def _by_method(self) -> dict[str, Settings]:
+        return {}
 
     @cached_property
     def limits(self) -> tuple[float, float, float]:
