@@ -28,10 +28,10 @@ __all__ = [
 #: States that are evaluated side by side.
 SIDE_BY_SIDE = WIDTH
 #: Numbers that the output of a kernel of forces begins with: squares of an error and of what it is
-#: an error of, twice, and 1 where another kernel is for the state.
+#: an error of, twice, and 0, or a mark of the state: of the kernel that is for it.
 DOUBTS = 5
-#: Numbers of states, of which there are none.
-NO_STATE = np.zeros(0, dtype=np.int64)
+#: Numbers of states, of which there are none, and their marks.
+NO_STATE, NO_MARK = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 def at_states(
@@ -54,7 +54,7 @@ def at_states(
 
 def told_at_states(
     kernel: Kernel, y: FloatArray, t: FloatArray, p: FloatArray, limits: FloatArray, columns: int
-) -> tuple[FloatArray, np.ndarray]:
+) -> tuple[FloatArray, np.ndarray, FloatArray]:
     """The same of a kernel of forces, whose output begins with its doubts.
 
     Parameters
@@ -67,14 +67,16 @@ def told_at_states(
     -------
     tables : shape (tables, nt, columns).
     doubtful : numbers of the states in doubt.
+    marks : of these states what the kernel says of them, and −1 where errors are too large.
     """
     (q, v, *_), size, count = kernel.inputs, kernel.outputs[0].size, len(y)
     tables, marks = np.empty(((size - DOUBTS) // columns, count, columns)), np.empty(count)
     sizes, work = (kernel.lanes, q.size, v.size, size), kernel.work()
     given = y, np.ascontiguousarray(t, dtype=float), p
     if _told_at_states(kernel.address, *given, tables, marks, limits, sizes, work):
-        return tables, np.flatnonzero(marks)
-    return tables, NO_STATE
+        doubtful = np.flatnonzero(marks)
+        return tables, doubtful, marks[doubtful]
+    return tables, NO_STATE, NO_MARK
 
 
 def joined(q: FloatArray, v: FloatArray) -> FloatArray:
@@ -120,9 +122,11 @@ def _told_at_states(kernel, y, t, p, tables, marks, limits, sizes, work):
         call(kernel, Q, V, T, p, side, work)
         last = min(lanes, count - first)
         for k in range(last):
-            marks[first + k] = 0.0
-            if in_doubt(side, k, limits):
-                marks[first + k] = 1.0
+            mark = side[4, k]
+            if mark == 0.0 and in_doubt(side, k, limits):
+                mark = -1.0
+            marks[first + k] = mark
+            if mark != 0.0:
                 doubtful += 1
         for n in range(tables.shape[0]):
             apart(tables[n], first, side, DOUBTS + n * columns)
@@ -143,10 +147,9 @@ def put_beside(y, t, first, Q, V, T):
 def in_doubt(side, k, limits):
     """Whether errors exceed what they are errors of times a limit, or are no numbers.
 
-    Squares of both, twice, and then 1 where the kernel is not for this state.
+    Squares of both, twice.
     """
-    small = side[0, k] <= limits[0] * side[1, k] and side[2, k] <= limits[1] * side[3, k]
-    return not (small and side[4, k] == 0.0)
+    return not (side[0, k] <= limits[0] * side[1, k] and side[2, k] <= limits[1] * side[3, k])
 
 
 # --- residuals, state by state --------------------------------------------------------------------

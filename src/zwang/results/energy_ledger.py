@@ -93,7 +93,7 @@ def work_of(run: Run) -> Work:
             advice="Simulate it again.",
         )
     table = np.zeros((len(NAMES) + 2, len(run.t)))  # the last row is for the balance
-    steps = dict(zip((*NAMES, "impulses"), table, strict=False))
+    steps: dict[str, FloatArray] = dict(zip((*NAMES, "impulses"), table, strict=False))
     T = run.kinetic_energy
     for segment in run.segments:
         first, last = segment.first, segment.last

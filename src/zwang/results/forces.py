@@ -29,6 +29,7 @@ from zwang.programs import forces as of_functions
 from zwang.programs.at_states import at_states, joined, told_at_states
 from zwang.programs.blocks import forces as of_mechanisms
 from zwang.programs.blocks.forces import BlockForces, JointEnd, Telling
+from zwang.programs.blocks.known_rank import mark_of
 from zwang.programs.forces import ForceExpressions, force_kernel
 from zwang.results.segments import no_state
 from zwang.terms import FloatArray
@@ -464,17 +465,20 @@ class MechanismForces(StretchForces):
         ends, y, t = self._ends, self.y, self.t
         first, *others = ends.ranks
         kernel, numbers = ends.kernel(name, first, self.p)
-        found, left = told_at_states(kernel, y, t, numbers, LIMITS, columns)
+        found, left, marks = told_at_states(kernel, y, t, numbers, LIMITS, columns)
+        if not len(left):
+            return found, left
+        doubtful = [left[marks < 0.0]]
         for rank in others:
-            if not len(left):
-                break
-            kernel, numbers = ends.kernel(name, rank, self.p)
-            better, still = told_at_states(kernel, y[left], t[left], numbers, LIMITS, columns)
-            found[:, left] = better
-            if 2 * (len(left) - len(still)) > len(t):
+            here = left[marks == mark_of(rank)]
+            if len(here):
+                kernel, numbers = ends.kernel(name, rank, self.p)
+                of_rank = told_at_states(kernel, y[here], t[here], numbers, LIMITS, columns)
+                found[:, here] = of_rank[0]
+                doubtful.append(here[of_rank[1]])
+            if 2 * len(here) > len(t):
                 ends.ask_first(rank)
-            left = left[still]
-        return found, left
+        return found, np.sort(np.concatenate(doubtful))
 
     @computed_once
     def _motion(self) -> list[FloatArray]:

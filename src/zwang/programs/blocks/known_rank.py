@@ -26,7 +26,7 @@ from zwang.programs.blocks.pattern import Pattern
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["KNOWN_RANKS", "KnownRankSweep", "tell_rank"]
+__all__ = ["KNOWN_RANKS", "KnownRankSweep", "mark_of", "tell_rank"]
 
 #: Numbers of dependent rows for which there is a kernel of its own.
 KNOWN_RANKS = (0, 1)
@@ -104,10 +104,15 @@ class KnownRankSweep(ForceSweep):
         return total
 
 
-def tell_rank(sweep: ForceSweep, other: Place, dependent: int | None) -> None:
-    """Whether another number of rows than this depends on others, 1 or 0, to a place.
+def mark_of(dependent: int | None) -> int:
+    """What a kernel says of states that are those of the kernel for so many dependent rows."""
+    return 1 + (len(KNOWN_RANKS) if dependent is None else KNOWN_RANKS.index(dependent))
 
-    With None for all numbers but those of `KNOWN_RANKS`.
+
+def tell_rank(sweep: ForceSweep, other: Place, dependent: int | None) -> None:
+    """The mark of the kernel that a state is that of, to a place; 0 where it is this one.
+
+    With None for all numbers of dependent rows but those of `KNOWN_RANKS`.
     """
     total = sweep.work.new(2)
     sweep.tape.call(zeros(2), total)
@@ -138,10 +143,11 @@ def _other_rank(dependent: int | None) -> casadi.Function:
 
     total = ca.SX.sym("total", 2)
     small, gone = total[0], total[1]
-    if dependent is None:
-        other = ca.logic_and(small == gone, small <= max(KNOWN_RANKS))
-    else:
-        other = 1.0 - ca.logic_and(small == gone, small == dependent)
+    mark = ca.SX(mark_of(None))
+    for rank in KNOWN_RANKS:
+        here = ca.logic_and(small == gone, small == rank)
+        mark = mark + here * (mark_of(rank) - mark_of(None))
+    other = mark * (mark != mark_of(dependent))
     return ca.Function("other_rank", [total], [ca.densify(other)])
 
 
@@ -158,12 +164,12 @@ def _added_products(size: int) -> casadi.Function:
 
 @cache
 def _found() -> casadi.Function:
-    """(other, products) → other, and 1 where z is no dependency."""
+    """(other, products) → other, and −1 in place of 0 where z is no dependency."""
     import casadi as ca
 
     other, products = ca.SX.sym("other"), ca.SX.sym("products", 3)
     same = products[2] <= CHANGED**2 * products[1]
-    return ca.Function("found", [other, products], [1.0 - ca.logic_and(same, other == 0.0)])
+    return ca.Function("found", [other, products], [other - (1.0 - same) * (other == 0.0)])
 
 
 @cache
