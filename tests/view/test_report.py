@@ -230,7 +230,7 @@ def test_a_system_of_functions_gets_charts_forces_and_its_points(tmp_path):
     assert "sum, end minus start" in reader.text
     data = data_of(html)
     place = data["clips"][0]["poses"][1][-1, :3]
-    assert place == pytest.approx(run.at(0.3).q, abs=1e-4)
+    assert place == pytest.approx(run.q[-1], abs=1e-4)
 
 
 @pytest.mark.parametrize(
