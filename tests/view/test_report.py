@@ -218,7 +218,8 @@ def test_names_cannot_break_out_of_the_page():
 
 def test_a_system_of_functions_gets_charts_forces_and_its_points(tmp_path):
     system = zw.library.spherical_pendulum()
-    run = system.simulate(system.assemble(hold={"x": 0.3}), until=0.3)
+    # So many states that some residual is not zero to the last bit, and is drawn.
+    run = system.simulate(system.assemble(hold={"x": 0.3}), until=2.0, save=0.05)
     path = run.report(tmp_path / "new folder" / "pendulum.html")
     html = path.read_text(encoding="utf-8")
     reader = read(html)
@@ -229,7 +230,7 @@ def test_a_system_of_functions_gets_charts_forces_and_its_points(tmp_path):
     assert "sum, end minus start" in reader.text
     data = data_of(html)
     place = data["clips"][0]["poses"][1][-1, :3]
-    assert place == pytest.approx(run.at(0.3).q, abs=1e-4)
+    assert place == pytest.approx(run.q[-1], abs=1e-4)
 
 
 @pytest.mark.parametrize(
