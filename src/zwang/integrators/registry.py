@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from zwang.errors import InputError
@@ -51,7 +52,7 @@ def start_loop(
 def loop_settings(program: Program, settings: Settings, method: str = "") -> Settings:
     """The settings with the method that the loop of a program carries out."""
     if method and settings.integrator == "auto":
-        settings = settings.by_method(method)
+        settings = replace(settings, integrator=method)
     at_nodes = program.has_nodes and program.lanes == 1  # else lanes are trajectories
     if settings.integrator in ("auto", "gauss"):
         return chosen(settings, at_nodes=at_nodes, finest=program.finest_at_nodes)

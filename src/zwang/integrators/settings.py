@@ -146,26 +146,15 @@ class Settings:
         """What is known of the integrator."""
         return METHODS[self.integrator]
 
-    @property
+    @cached_property
     def at_nodes(self) -> Settings:
         """The same, with "auto" decided for equations that can be evaluated at nodes."""
-        return self.by_method("gauss") if self.integrator == "auto" else self
-
-    @property
-    def by_states(self) -> Settings:
-        """The same, with "auto" decided for equations that are evaluated state by state."""
-        return self.by_method("order8") if self.integrator == "auto" else self
-
-    def by_method(self, integrator: str) -> Settings:
-        """The same by another method, made once."""
-        found = self._by_method.get(integrator)
-        if found is None:
-            found = self._by_method[integrator] = replace(self, integrator=integrator)
-        return found
+        return replace(self, integrator="gauss") if self.integrator == "auto" else self
 
     @cached_property
-    def _by_method(self) -> dict[str, Settings]:
-        return {}
+    def by_states(self) -> Settings:
+        """The same, with "auto" decided for equations that are evaluated state by state."""
+        return replace(self, integrator="order8") if self.integrator == "auto" else self
 
     @cached_property
     def limits(self) -> tuple[float, float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from zwang.errors import NotIntegratedError, TooManyStepsError, ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.contract import Loop
-from zwang.integrators.registry import loop_settings, start_loop
+from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Drift, Settings
 from zwang.programs.contract import Program
 from zwang.results.run import Counts, Run
@@ -192,15 +192,19 @@ def propagate(
     ----------
     most : steps that may be tried; a force that jumps back and forth can ask for any number.
     """
-    equations, p, until = segment.system.equations, segment.p, float(times[-1])
+    equations, p = segment.system.equations, segment.p
+    ahead = replace(settings, until=float(times[-1]))
     scales = np.ones(len(y)) if run.scales is None else run.scales
 
     def loop_from(program: Program, t: float, y: FloatArray) -> Loop:
         # Collocation may not see that rows have to act that do not.
-        by_states = settings.by_states.integrator if program.left_out else ""
-        method = segment.integrator or by_states
-        ahead = replace(loop_settings(program, settings, method), until=until)
-        return start_loop(*(program, ahead, t, y[:, None], p[:, None]), times=times, scales=scales)
+        by_states = ahead.by_states.integrator if program.left_out else ""
+        return start_loop(
+            *(program, ahead, t, y[:, None], p[:, None]),
+            times=times,
+            scales=scales,
+            method=segment.integrator or by_states,
+        )
 
     def on_all(y: FloatArray, t: FloatArray) -> FloatArray:
         projected = settings.drift is Drift.PROJECTION and program.left_out
@@ -233,5 +237,5 @@ def propagate(
             raise NotIntegratedError(
                 "state between saved times",
                 but="cannot be computed: the motion "
-                f"{status_of(work, loop.t[0], chunk.code, loop.settings, program.failure())}",
+                f"{status_of(work, loop.t[0], chunk.code, ahead, program.failure())}",
             )
