@@ -9,12 +9,14 @@ from llvmlite import ir
 
 from zwang.codegen.loops.code import FunctionCode
 from zwang.codegen.loops.kinds import Array
-from zwang.codegen.loops.values import REAL, WORD
+from zwang.codegen.loops.values import BYTE, REAL, WORD
 from zwang.codegen.transpose import WIDTH
 
 __all__ = ["write_apart", "write_beside"]
 
 _VECTOR = ir.VectorType(REAL, WIDTH)
+#: Tables, one behind the other, that are written after one whose memory is fetched meanwhile.
+AHEAD = 8
 
 
 def write_beside(code: FunctionCode, out: Array, y: Array, first: Any, column: Any) -> None:
@@ -57,6 +59,9 @@ def write_apart(code: FunctionCode, table: Array, first: Any, side: Array, row: 
                 t.store(vector, table, b.add(starts[k], j))
 
     def narrow() -> None:
+        ahead = b.mul(b.mul(table.shape[0], columns), WORD(AHEAD))
+        for k in range(WIDTH):
+            t.fetch(table, b.add(b.add(starts[0], ahead), b.mul(columns, WORD(k))))
         states = t.least(left, WORD(WIDTH))
         apart = t.least(b.sdiv(WORD(WIDTH - 1), t.most(columns, WORD(1))), states)
         whole = b.sub(states, apart)
@@ -87,6 +92,12 @@ class _Tiles:
     def most(self, a: Any, b: Any) -> Any:
         """The greater of two whole numbers."""
         return self.builder.select(self.builder.icmp_signed(">", a, b), a, b)
+
+    def fetch(self, array: Array, place: Any) -> None:
+        """Have memory ready that is written to soon; beyond an array nothing happens."""
+        pointer = self.builder.bitcast(self.builder.gep(array.data, [place]), BYTE.as_pointer())
+        choices = [ir.IntType(32)(k) for k in (1, 3, 1)]  # for writing, to be kept, no code
+        self.code.library_call("llvm.prefetch.p0i8", ir.VoidType(), [pointer, *choices])
 
     def vector(self, array: Array, place: Any) -> Any:
         """Eight numbers of an array."""
