@@ -139,8 +139,8 @@ class StretchForces(ABC):
         return A.reshape(len(self.q), -1, self.v.shape[1])
 
     @computed_once
-    def wrenches(self) -> Mapping[str, tuple[FloatArray, FloatArray]]:
-        """Joint → force and moment in the world, (n, 3) each, where all are known together."""
+    def wrenches(self) -> Mapping[str, FloatArray]:
+        """Joint → force and moment in the world, shape (n, 6), where they are known together."""
         return {}
 
     def determinate(self, joint: str) -> np.ndarray:
@@ -418,8 +418,8 @@ class MechanismForces(StretchForces):
         return ideal + bodies.bulk.friction(self.q, self.v, self.t, self.p, self.multipliers)
 
     @computed_once
-    def wrenches(self) -> Mapping[str, tuple[FloatArray, FloatArray]]:
-        """Joint → force and moment in the world, (n, 3) each; teeth push apart besides.
+    def wrenches(self) -> Mapping[str, FloatArray]:
+        """Joint → force and moment in the world, shape (n, 6); teeth push apart besides.
 
         They may not be written to.
         """
@@ -427,8 +427,7 @@ class MechanismForces(StretchForces):
         if len(doubtful):
             self._correct(found, doubtful)
         found.flags.writeable = False
-        pairs = zip(found[:, :, :3], found[:, :, 3:], strict=True)
-        told = dict(zip(self._places, pairs, strict=True))
+        told = dict(zip(self._places, found, strict=True))
         for name in self._ends.toothed:
             del told[name]
         return told

@@ -115,9 +115,8 @@ class Reaction(Displayed):
     _run: Run = field(repr=False)
 
     def __init__(self, joint: str, force: FloatArray, moment: FloatArray, run: Run) -> None:
-        # Not by the class, which is frozen: that takes longer than all else of a reaction.
-        own = self.__dict__
-        own["joint"], own["force"], own["moment"], own["_run"] = joint, force, moment, run
+        # At once: fields of a frozen class one by one take longer than all else of a reaction.
+        self.__dict__.update(joint=joint, force=force, moment=moment, _run=run)
 
     def __str__(self) -> str:
         if not len(self._run):
@@ -177,6 +176,27 @@ class Reaction(Displayed):
                 for segment, forces in self._run.segment_forces
             ]
         )
+
+
+class ToldReaction(Reaction):
+    """One of all that a kernel told together; its arrays are parts of what was told, (nt, 6)."""
+
+    shown_as = "Reaction"
+    _told: FloatArray
+
+    def __init__(self, joint: str, told: FloatArray, run: Run) -> None:
+        fields = self.__dict__
+        fields["joint"], fields["_told"], fields["_run"] = joint, told, run
+
+    @computed_once
+    def force(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride] - a field that is made when it is asked for
+        """Shape (nt, 3), world axes."""
+        return self._told[:, :3]
+
+    @computed_once
+    def moment(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride] - the same
+        """About `point`, shape (nt, 3), world axes."""
+        return self._told[:, 3:]
 
 
 def parts_of(run: Run) -> Parts:
@@ -313,7 +333,7 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     if axes == "world":
         told = run.told_wrenches.get(name)
         if told is not None:
-            return Reaction(name, *told, run)
+            return ToldReaction(name, told, run)
     record = run.force_record
     if record is not None and axes == "world" and name in record.layout.joints:
         return Reaction(name, *record.reaction(name), run)
@@ -337,8 +357,8 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     return Reaction(name, force, moment, run)
 
 
-def told_wrenches(run: Run) -> Mapping[str, tuple[FloatArray, FloatArray]]:
-    """Joint → force and moment where one kernel tells those of all joints of a run."""
+def told_wrenches(run: Run) -> Mapping[str, FloatArray]:
+    """Joint → force and moment (nt, 6) where one kernel tells those of all joints of a run."""
     if run.force_record is not None or run.mechanism is None or not len(run):
         return {}
     (_, forces), *further = run.segment_forces
@@ -361,7 +381,7 @@ def _wrench(
     name, toothed = joint.name, joint.toothed
     told = forces.wrenches.get(name)
     if told is not None:
-        return told
+        return told[:, :3], told[:, 3:]
     if name not in forces.groups:
         count = segment.last - segment.first
         return np.zeros((count, 3)), np.zeros((count, 3))

@@ -637,8 +637,8 @@ class Run(Displayed):
         return _of_forces().forces_along(self)
 
     @computed_once
-    def told_wrenches(self) -> Mapping[str, tuple[FloatArray, FloatArray]]:
-        """Joint → force and moment, (nt, 3) each, where those of all are known together."""
+    def told_wrenches(self) -> Mapping[str, FloatArray]:
+        """Joint → force and moment (nt, 6) where they are known of all joints together."""
         return _of_mechanisms().told_wrenches(self)
 
     @computed_once
