@@ -86,8 +86,9 @@ def _legendre(x: FloatArray) -> FloatArray:
     P[0], P[1] = 1.0, x
     for k in range(2, NODES + 1):
         np.multiply(P[k - 1], x, out=P[k])
-        P[k] *= (2 * k - 1) / k
-        P[k] -= ((k - 1) / k) * P[k - 2]
+        P[k] *= 2 * k - 1
+        P[k] -= (k - 1) * P[k - 2]
+        P[k] /= k  # last, so that they are ±1 at the ends to the bit
     return P
 
 
