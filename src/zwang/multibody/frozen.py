@@ -80,6 +80,8 @@ class Parts:
 
     def at_vector(self, p: np.ndarray) -> Parts:
         """`at` for the flat array of all parameters."""
+        if p.tobytes() == self._default_bits:
+            return self
         if self.geometry is None and p[self._marker_places].tobytes() == self._marker_bits:
             return self
         names = () if self.geometry is None else self.geometry.names
@@ -107,6 +109,11 @@ class Parts:
         """Where they are among the flat array of all parameters."""
         places = [range(*self.slots[name]) for name in self._marker_names]
         return np.array([i for place in places for i in place], dtype=int)
+
+    @cached_property
+    def _default_bits(self) -> bytes:
+        """All parameters as they are here, which most runs have: comparing takes least."""
+        return self.defaults.tobytes()
 
     @cached_property
     def _marker_bits(self) -> bytes:

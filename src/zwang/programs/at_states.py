@@ -8,7 +8,8 @@ import numpy as np
 
 from zwang.codegen.call import call
 from zwang.codegen.jit import inlined, loop
-from zwang.codegen.node_sums import NODES
+from zwang.codegen.kernel import address
+from zwang.codegen.transpose import WIDTH, apart, beside
 
 if TYPE_CHECKING:
     from zwang.codegen.kernel import Kernel
@@ -17,15 +18,20 @@ if TYPE_CHECKING:
 __all__ = [
     "SIDE_BY_SIDE",
     "at_states",
-    "beyond",
     "disagreements",
     "evaluated",
+    "joined",
     "largest_miss",
-    "tables_at_states",
+    "told_at_states",
 ]
 
 #: States that are evaluated side by side.
-SIDE_BY_SIDE = NODES
+SIDE_BY_SIDE = WIDTH
+#: Numbers that the output of a kernel of forces begins with: squares of an error and of what it is
+#: an error of, twice, and 0, or a mark of the state: of the kernel that is for it.
+DOUBTS = 5
+#: Numbers of states, of which there are none, and their marks.
+NO_STATE, NO_MARK = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 def at_states(
@@ -40,46 +46,45 @@ def at_states(
     kernel : with `SIDE_BY_SIDE` lanes that have p in common.
     """
     found = np.empty((kernel.outputs[0].size, len(q)))
-    _evaluate(kernel, (q, v, t, p), found, np.empty((0, len(q), 1)))
+    sizes = kernel.lanes, q.shape[1], v.shape[1], len(found)
+    t, p = np.ascontiguousarray(t, dtype=float), np.ascontiguousarray(p, dtype=float)
+    _at_states(kernel.address, joined(q, v), t, p, found, sizes, kernel.work())
     return found
 
 
-def tables_at_states(
-    kernel: Kernel,
-    q: FloatArray,
-    v: FloatArray,
-    t: FloatArray,
-    p: FloatArray,
-    *,
-    first: int,
-    columns: int,
-) -> tuple[FloatArray, FloatArray]:
-    """The same where all but the first few numbers belong together by so many.
+def told_at_states(
+    kernel: Kernel, y: FloatArray, t: FloatArray, p: FloatArray, limits: FloatArray, columns: int
+) -> tuple[FloatArray, np.ndarray, FloatArray]:
+    """The same of a kernel of forces, whose output begins with its doubts.
 
-    Of shape (first, nt), and of shape (tables, nt, columns): each table lies together.
+    Parameters
+    ----------
+    y : states as of `joined`.
+    limits : of errors, see `in_doubt`.
+    columns : numbers after the doubts that belong together.
+
+    Returns
+    -------
+    tables : shape (tables, nt, columns).
+    doubtful : numbers of the states in doubt.
+    marks : of these states what the kernel says of them, and −1 where errors are too large.
     """
-    size, count = kernel.outputs[0].size, len(q)
-    found = np.empty((first, count))
-    tables = np.empty(((size - first) // columns, count, columns))
-    _evaluate(kernel, (q, v, t, p), found, tables)
-    return found, tables
+    (q, v, *_), size, count = kernel.inputs, kernel.outputs[0].size, len(y)
+    tables, marks = np.empty(((size - DOUBTS) // columns, count, columns)), np.empty(count)
+    sizes, work = (kernel.lanes, q.size, v.size, size), kernel.work()
+    given = y, np.ascontiguousarray(t, dtype=float), p
+    if _told_at_states(kernel.address, *given, tables, marks, limits, sizes, work):
+        doubtful = np.flatnonzero(marks)
+        return tables, doubtful, marks[doubtful]
+    return tables, NO_STATE, NO_MARK
 
 
-def _evaluate(
-    kernel: Kernel, given: tuple[FloatArray, ...], found: FloatArray, tables: FloatArray
-) -> None:
-    q, v, t, p = given
-    sizes = kernel.lanes, q.shape[1], v.shape[1], kernel.outputs[0].size
-    t, p = np.ascontiguousarray(t, dtype=float), np.ascontiguousarray(p, dtype=float)
-    _at_states(kernel.address, _joined(q, v), t, p, found, tables, sizes, kernel.work())
-
-
-def _joined(q: FloatArray, v: FloatArray) -> FloatArray:
+def joined(q: FloatArray, v: FloatArray) -> FloatArray:
     """States (nt, nq + nv): without a copy where both are parts of one array, as in a run."""
     both, nq = q.base, q.shape[1]
     row = 8 * (nq + v.shape[1])
     together = q.strides == v.strides == (row, 8) and q.dtype == v.dtype == np.float64
-    if together and len(q) and v.ctypes.data == q.ctypes.data + 8 * nq:
+    if together and nq and v.size and address(v[0]) == address(q[0]) + 8 * nq:
         shape = len(q), row // 8
         if isinstance(both, np.ndarray) and both.dtype == np.float64 and both.shape == shape:
             return both
@@ -88,42 +93,63 @@ def _joined(q: FloatArray, v: FloatArray) -> FloatArray:
 
 
 @loop
-def _at_states(kernel, y, t, p, found, tables, sizes, work):
-    """`tables_at_states` by address; the last block goes on with the last state."""
+def _at_states(kernel, y, t, p, found, sizes, work):
+    """`at_states` by address; the last block goes on with the last state."""
     lanes, nq, nv, size = sizes
     Q, V, T = np.empty((nq, lanes)), np.empty((nv, lanes)), np.empty((1, lanes))
     side = np.empty((size, lanes))
-    count, rows, columns = y.shape[0], found.shape[0], tables.shape[2]
-    first = 0
+    count, first = y.shape[0], 0
     while first < count:
-        for k in range(lanes):
-            i = min(first + k, count - 1)
-            for j in range(nq):
-                Q[j, k] = y[i, j]
-            for j in range(nv):
-                V[j, k] = y[i, nq + j]
-            T[0, k] = t[i]
+        put_beside(y, t, first, Q, V, T)
         call(kernel, Q, V, T, p, side, work)
         last = min(lanes, count - first)
-        for j in range(rows):
+        for j in range(size):
             for k in range(last):
                 found[j, first + k] = side[j, k]
-        for n in range(tables.shape[0]):
-            at = rows + n * columns
-            for k in range(last):
-                for j in range(columns):
-                    tables[n, first + k, j] = side[at + j, k]
         first += lanes
 
 
 @loop
-def beyond(values, sizes, limit):
-    """How many of some values (n,) exceed their sizes (n,) times a limit, or are no numbers."""
-    count = 0
-    for k in range(values.shape[0]):
-        if not values[k] <= limit * sizes[k]:
-            count += 1
-    return count
+def _told_at_states(kernel, y, t, p, tables, marks, limits, sizes, work):
+    """`told_at_states` by address: marks of states in doubt, and how many there are."""
+    lanes, nq, nv, size = sizes
+    Q, V, T = np.empty((nq, lanes)), np.empty((nv, lanes)), np.empty((1, lanes))
+    side = np.empty((size + WIDTH, lanes))
+    count, columns = y.shape[0], tables.shape[2]
+    first, doubtful = 0, 0
+    while first < count:
+        put_beside(y, t, first, Q, V, T)
+        call(kernel, Q, V, T, p, side, work)
+        last = min(lanes, count - first)
+        for k in range(last):
+            mark = side[4, k]
+            if mark == 0.0 and in_doubt(side, k, limits):
+                mark = -1.0
+            marks[first + k] = mark
+            if mark != 0.0:
+                doubtful += 1
+        for n in range(tables.shape[0]):
+            apart(tables[n], first, side, DOUBTS + n * columns)
+        first += lanes
+    return doubtful
+
+
+@inlined
+def put_beside(y, t, first, Q, V, T):
+    """States from the first on, side by side; the last one goes on."""
+    beside(Q, y, first, 0)
+    beside(V, y, first, Q.shape[0])
+    for k in range(T.shape[1]):
+        T[0, k] = t[min(first + k, t.shape[0] - 1)]
+
+
+@inlined
+def in_doubt(side, k, limits):
+    """Whether errors exceed what they are errors of times a limit, or are no numbers.
+
+    Squares of both, twice.
+    """
+    return not (side[0, k] <= limits[0] * side[1, k] and side[2, k] <= limits[1] * side[3, k])
 
 
 # --- residuals, state by state --------------------------------------------------------------------

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from zwang.tracing.traced_model import TracedModel
 
 __all__ = [
+    "acting_powers",
     "constraints_do_work",
     "energies",
     "only_potential_forces",
@@ -84,6 +85,16 @@ def powers(system: System, states: States, parameters: Mapping[str, Any]) -> dic
         "nonideal": nonideal,
         "inertia": inertia,
     }
+
+
+def acting_powers(system: System) -> tuple[str, ...]:
+    """Those of `powers` that are not zero for any state."""
+    equations, parts = system.equations, system.mechanism
+    if equations.opaque or parts is None:
+        return ("applied", "constraint", "nonideal", "inertia")
+    rubs = equations.reaction_dependent or bool(parts.frictions)
+    constraint = ("constraint",) if constraints_do_work(system) else ()
+    return ("applied", *constraint, *(("nonideal",) if rubs else ()))
 
 
 def only_potential_forces(system: System) -> bool:

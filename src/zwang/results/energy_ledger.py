@@ -10,7 +10,12 @@ import numpy as np
 
 from zwang.display import Displayed
 from zwang.errors import InputError
-from zwang.results.energies import constraints_do_work, only_potential_forces, powers
+from zwang.results.energies import (
+    acting_powers,
+    constraints_do_work,
+    only_potential_forces,
+    powers,
+)
 from zwang.results.event_rows import changed, with_instants
 from zwang.results.quadrature import Antiderivative, integrals_of_samples
 from zwang.terms import FloatArray
@@ -87,7 +92,8 @@ def work_of(run: Run) -> Work:
             but="this run of an earlier version did not save them",
             advice="Simulate it again.",
         )
-    steps = {name: np.zeros(len(run.t)) for name in (*NAMES, "impulses")}
+    table = np.zeros((len(NAMES) + 2, len(run.t)))  # the last row is for the balance
+    steps: dict[str, FloatArray] = dict(zip((*NAMES, "impulses"), table, strict=False))
     T = run.kinetic_energy
     for segment in run.segments:
         first, last = segment.first, segment.last
@@ -99,13 +105,11 @@ def work_of(run: Run) -> Work:
             continue
         for name, work in _work_between(run, segment, known).items():
             steps[name][first + 1 : last] = np.diff(work)
-    sums = {name: np.cumsum(values) for name, values in steps.items()}
-    balance = T - T[:1] - np.sum(list(sums.values()), axis=0)
-    every = {**sums, "balance": balance}
-    # From the first saved state on.
-    return Work(
-        **{name: (x - x[rows[:1]])[rows] if len(rows) else x[:0] for name, x in every.items()}
-    )
+    np.cumsum(table[:-1], axis=1, out=table[:-1])
+    table[-1] = T - T[:1] - np.sum(table[:-1], axis=0)
+    if len(rows):  # from the first saved state on
+        table = (table - table[:, rows[:1]]).take(rows, axis=1)
+    return Work(*(table if len(rows) else table[:, :0]))
 
 
 def _stretches(run: Run) -> Run:
@@ -125,10 +129,11 @@ def _goes_on(run: Run, before: Segment, after: Segment) -> bool:
     began, system = after.began, after.system
     if began is None or before.integrator == after.integrator or system is not before.system:
         return False
-    p, q = (system.parameter_vector(s.parameters) for s in (before, after))
     scales = 1.0 if run.scales is None else run.scales
     allowed = run.settings.tolerance * np.maximum(np.abs(began.found), scales)
-    return np.array_equal(p, q) and bool(np.all(np.abs(began.left - began.found) <= allowed))
+    return np.array_equal(before.p, after.p) and bool(
+        np.all(np.abs(began.left - began.found) <= allowed)
+    )
 
 
 def _work_between(run: Run, segment: Segment, known: Run) -> dict[str, FloatArray]:
@@ -145,9 +150,11 @@ def _work_between(run: Run, segment: Segment, known: Run) -> dict[str, FloatArra
         unworking: dict[str, FloatArray] = dict.fromkeys(NAMES, none)
         return {**unworking, "applied": V[segment.first] - V[here]}
 
+    names = acting_powers(system)
+
     def power(q: FloatArray, v: FloatArray, times: FloatArray) -> FloatArray:
         found = powers(system, (q, v, times), segment.parameters)
-        return np.array([found[name] for name in NAMES])
+        return np.array([found[name] for name in names])
 
     def between(times: FloatArray) -> FloatArray:
         return power(*known.between(known, times), times)
@@ -167,7 +174,7 @@ def _work_between(run: Run, segment: Segment, known: Run) -> dict[str, FloatArra
             there = t[rough.start : rough.stop + 1]
             steps[:, rough] = np.diff(Antiderivative(between, there, error, size)(there))
         work = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
-    found: dict[str, FloatArray] = dict(zip(NAMES, work, strict=True))
+    found: dict[str, FloatArray] = dict(zip(names, work, strict=True))
     if conservative:  # without an error of quadrature
         assert V is not None
         found["applied"] = V[segment.first] - V[here]

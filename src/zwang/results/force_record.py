@@ -194,7 +194,17 @@ class RecordedForces(StretchForces):
         # A run that was loaded without its system has no equations, and needs none for most.
         self._system, self.parameters, self._record = segment.system, segment.parameters, record
         here = self._here = slice(segment.first, segment.last)
-        self.q, self.v, self.t = run.q[here], run.v[here], run.t[here]
+        self._run, self.t = run, run.t[here]
+
+    @computed_once
+    def q(self) -> FloatArray:
+        """Coordinates, shape (n, nq)."""
+        return self._run.q[self._here]
+
+    @computed_once
+    def v(self) -> FloatArray:
+        """Velocities, shape (n, nv)."""
+        return self._run.v[self._here]
 
     @property
     def equations(self) -> Equations:

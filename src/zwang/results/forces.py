@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,10 @@ from zwang.multibody.pose import BodyKind
 from zwang.multibody.unknown_tooth_forces import untold_joints
 from zwang.multibody.wrench import ended, joint_wrench, wrench_expression
 from zwang.programs import forces as of_functions
-from zwang.programs.at_states import at_states, beyond, tables_at_states
+from zwang.programs.at_states import at_states, joined, told_at_states
 from zwang.programs.blocks import forces as of_mechanisms
 from zwang.programs.blocks.forces import BlockForces, JointEnd, Telling
+from zwang.programs.blocks.known_rank import mark_of
 from zwang.programs.forces import ForceExpressions, force_kernel
 from zwang.results.segments import no_state
 from zwang.terms import FloatArray
@@ -51,12 +53,15 @@ DOUBT = 2e-11
 APART = 1e-10
 #: Rows of unit length of which less than this is left beside others depend on them.
 LEFT = 1e-9
-#: Numbers of states, of which there are none.
-NO_STATE = np.zeros(0, dtype=np.int64)
+#: Both, as squares.
+LIMITS = np.array([DOUBT**2, APART**2])
 #: Kernels of forces that are remembered with the parameters of a run.
 KEPT = 8
 #: Share of the force of a joint in a random dependency below which it has none.
 NO_SHARE = 1e-8
+
+#: A kernel, and the numbers that it is given as parameters.
+KernelNumbers = tuple["Kernel", FloatArray]
 
 
 class StretchForces(ABC):
@@ -65,7 +70,7 @@ class StretchForces(ABC):
     Parameters
     ----------
     equations : with the constraints that act.
-    q, v, t : the states, shapes (n, nq), (n, nv) and (n,).
+    y, t : the states, q and v side by side, shape (n, nq + nv), and times (n,).
     parameters : values of all parameters.
     p : the same as one array, if it is known.
     """
@@ -73,20 +78,29 @@ class StretchForces(ABC):
     def __init__(
         self,
         equations: Equations,
-        q: FloatArray,
-        v: FloatArray,
+        y: FloatArray,
         t: FloatArray,
         parameters: Mapping[str, Any],
         p: FloatArray | None = None,
     ) -> None:
-        self.equations, self.q, self.v, self.t = equations, q, v, t
+        self.equations, self.y, self.t = equations, y, t
         self.parameters = parameters
         self.p = equations.parameter_vector(parameters) if p is None else p
 
     @computed_once
+    def q(self) -> FloatArray:
+        """Coordinates, shape (n, nq)."""
+        return self.y[:, : len(self.equations.coordinates)]
+
+    @computed_once
+    def v(self) -> FloatArray:
+        """Velocities, shape (n, nv)."""
+        return self.y[:, len(self.equations.coordinates) :]
+
+    @computed_once
     def kept(self) -> ForceKernels:
         """What is made for these equations once."""
-        return self.equations.cache.once(ForceKernels, lambda: ForceKernels(self.equations))
+        return ForceKernels.of(self.equations)
 
     @computed_once
     def groups(self) -> Mapping[str, Sequence[int]]:
@@ -159,21 +173,12 @@ def forces_along(run: Run) -> tuple[tuple[Segment, StretchForces], ...]:
         raise no_state()
     if run.force_record is not None:
         return run.force_record.along(run)
-    return tuple(
-        (
-            s,
-            forces_of(
-                s.system.equations,
-                run.q[s.first : s.last],
-                run.v[s.first : s.last],
-                run.t[s.first : s.last],
-                s.parameters,
-                s.p,
-            ),
-        )
-        for s in run.segments
-        if s.last > s.first
-    )
+    along, y, t = [], run.joined_states, run.t
+    for s in run.segments:
+        if s.last > s.first:
+            kind, here = ForceKernels.of(s.system.equations).kind, slice(s.first, s.last)
+            along.append((s, kind(s.system.equations, y[here], t[here], s.parameters, s.p)))
+    return tuple(along)
 
 
 def forces_of(
@@ -184,8 +189,8 @@ def forces_of(
     parameters: Mapping[str, Any],
     p: FloatArray | None = None,
 ) -> StretchForces:
-    """Forces along a segment of a run, by what serves its equations; see `StretchForces`."""
-    return _kind_of(equations)(equations, q, v, t, parameters, p)
+    """Forces at states (n, nq), (n, nv), (n,), by what serves equations; see `StretchForces`."""
+    return ForceKernels.of(equations).kind(equations, joined(q, v), t, parameters, p)
 
 
 def _kind_of(equations: Equations) -> type[StretchForces]:
@@ -206,16 +211,23 @@ def told_for_all_joints(equations: Equations) -> bool:
 
 
 class ForceKernels(PassedOn):
-    """Compiled forces of some equations of functions.
+    """What forces of some equations are computed with.
 
     Attributes
     ----------
+    kind : what serves these equations.
     groups : constraint that acts → its rows.
     of_functions : rows gone and whether the mass is singular → kernel.
     """
 
+    @classmethod
+    def of(cls, equations: Equations) -> ForceKernels:
+        """Those that are kept with equations."""
+        return equations.cache.once(cls, lambda: cls(equations))
+
     def __init__(self, equations: Equations) -> None:
         self.equations, self.groups = equations, equations.groups
+        self.kind = _kind_of(equations)
         self.of_functions: dict[tuple[tuple[int, ...], bool], Kernel] = {}
 
 
@@ -407,11 +419,18 @@ class MechanismForces(StretchForces):
 
     @computed_once
     def wrenches(self) -> Mapping[str, FloatArray]:
-        """Joint → force and moment in the world, shape (n, 6); teeth push apart besides."""
-        found = dict(zip(self._places, self._wrenches, strict=True))
+        """Joint → force and moment in the world, shape (n, 6); teeth push apart besides.
+
+        They may not be written to.
+        """
+        found, doubtful = self._by_rank("wrenches", of_mechanisms.WRENCH)
+        if len(doubtful):
+            self._correct(found, doubtful)
+        found.flags.writeable = False
+        told = dict(zip(self._places, found, strict=True))
         for name in self._ends.toothed:
-            del found[name]
-        return found
+            del told[name]
+        return told
 
     def determinate(self, joint: str) -> np.ndarray:
         """Whether the force of a joint follows from the motion, at each state."""
@@ -421,8 +440,7 @@ class MechanismForces(StretchForces):
 
     @computed_once
     def _ends(self) -> _JointEnds:
-        bodies = self.bodies
-        return bodies.cache.once(_JointEnds, lambda: _JointEnds(bodies))
+        return self.equations.cache.once(_JointEnds, lambda: _JointEnds(self.bodies))
 
     @computed_once
     def bodies(self) -> MechanismEquations:
@@ -439,43 +457,41 @@ class MechanismForces(StretchForces):
         """Joint → its number among those with wrenches."""
         return self._ends.places
 
-    def _at_states(self, name: str) -> tuple[Any, ...]:
-        """A kernel, and all that it is given."""
-        kernel, numbers = self._ends.kernel(name, self.p)
-        return kernel, self.q, self.v, self.t, numbers
+    def _by_rank(self, name: str, columns: int) -> tuple[FloatArray, np.ndarray]:
+        """What kernels of a name tell of all states, in tables, and the states in doubt.
 
-    def _doubtful(self, doubts: FloatArray) -> np.ndarray:
-        """The states at which the output of a kernel is in doubt."""
-        error, size, force, whole = doubts
-        if not beyond(error, size, DOUBT**2) and not beyond(force, whole, APART**2):
-            return NO_STATE
-        return np.flatnonzero(~((error <= DOUBT**2 * size) & (force <= APART**2 * whole)))
+        Each state is that of one kernel, by its number of dependent rows, whichever is asked first.
+        """
+        ends, y, t = self._ends, self.y, self.t
+        first, *others = ends.ranks
+        kernel, numbers = ends.kernel(name, first, self.p)
+        found, left, marks = told_at_states(kernel, y, t, numbers, LIMITS, columns)
+        if not len(left):
+            return found, left
+        doubtful = [left[marks < 0.0]]
+        for rank in others:
+            here = left[marks == mark_of(rank)]
+            if len(here):
+                kernel, numbers = ends.kernel(name, rank, self.p)
+                of_rank = told_at_states(kernel, y[here], t[here], numbers, LIMITS, columns)
+                found[:, here] = of_rank[0]
+                doubtful.append(here[of_rank[1]])
+            if 2 * len(here) > len(t):
+                ends.ask_first(rank)
+        return found, np.sort(np.concatenate(doubtful))
 
     @computed_once
     def _motion(self) -> list[FloatArray]:
         """v̇, λ and Aᵀλ."""
-        found = at_states(*self._at_states("motion"))
-        doubtful = self._doubtful(found[: of_mechanisms.DOUBTS])
         nv, m = self._blocks.nv, self._blocks.m
-        result = _by_state(found[of_mechanisms.DOUBTS :], nv, m)
+        (found,), doubtful = self._by_rank("motion", nv + m + nv)
+        result = [found[:, :nv], found[:, nv : nv + m], found[:, nv + m :]]
         if len(doubtful):
             s = self._reference(doubtful)
             ideal = s.constraint_force - s.terms.nonideal_force
             for own, better in zip(result, (s.acceleration, s.multipliers, ideal), strict=True):
                 own[doubtful] = better
         return result
-
-    @computed_once
-    def _wrenches(self) -> FloatArray:
-        """Forces and moments of all joints, shape (joints, n, 6); they may not be written to."""
-        kernel, *states = self._at_states("wrenches")
-        first, columns = of_mechanisms.DOUBTS, of_mechanisms.WRENCH
-        doubts, found = tables_at_states(kernel, *states, first=first, columns=columns)
-        doubtful = self._doubtful(doubts)
-        if len(doubtful):
-            self._correct(found, doubtful)
-        found.flags.writeable = False
-        return found
 
     def _correct(self, found: FloatArray, doubtful: np.ndarray) -> None:
         """Put the reference solution in place of wrenches at some states."""
@@ -490,8 +506,7 @@ class MechanismForces(StretchForces):
     @computed_once
     def _shares(self) -> FloatArray:
         """Shares of the forces of joints in a dependency, squared, shape (joints, n)."""
-        random = np.random.default_rng(0).standard_normal(self._blocks.m)
-        numbers = np.concatenate([self._ends.numbers(self.p), random])
+        numbers = self._ends.numbers(self.p, random=True)
         kernel = self._blocks.kernel("shares", numbers)
         return at_states(kernel, self.q, self.v, self.t, numbers)
 
@@ -504,21 +519,45 @@ class _JointEnds(PassedOn):
         self.places = {name: k for k, name in enumerate(ends_of(self.parts))}
         self.toothed = [name for name in self.places if self.parts.joints[name].toothed]
         self.blocks = _block_forces(equations)
-        #: By the name of a kernel and the parameters: those of the runs before.
-        self._latest: Remembered[tuple[str, bytes], tuple[Kernel, FloatArray]] = Remembered(KEPT)
+        #: Those of `BlockForces.ranks`, the one first that served last. It decides about no number.
+        self.ranks = self.blocks.ranks
+        #: By the name and rank of a kernel: parameters in bits, and what the last run was given.
+        self._latest: dict[tuple[str, int | None], tuple[bytes, KernelNumbers]] = {}
+        #: The same by the parameters too: those of the runs before.
+        self._given: Remembered[tuple[str, int | None, bytes], KernelNumbers] = Remembered(KEPT)
 
-    def numbers(self, p: FloatArray) -> FloatArray:
-        """Parameters, and then the points of all joints on their bodies, three numbers each."""
-        ends = ends_of(self.parts.at_vector(p))
-        return np.concatenate([p, *(end.arm for end in ends.values())])
+    def for_another(self) -> _JointEnds:
+        """The same, asked in the order of `BlockForces.ranks`."""
+        other = copy(self)
+        other.ranks = self.blocks.ranks
+        return other
 
-    def kernel(self, name: str, p: FloatArray) -> tuple[Kernel, FloatArray]:
+    def ask_first(self, rank: int | None) -> None:
+        """Begin with the kernel of a rank from now on."""
+        self.ranks = (rank, *(other for other in self.ranks if other != rank))
+
+    def numbers(self, p: FloatArray, *, random: bool = False) -> FloatArray:
+        """Parameters, and then the points of all joints on their bodies, three numbers each.
+
+        After them random numbers, one for each row, where they are asked for.
+        """
+        arms = [end.arm for end in ends_of(self.parts.at_vector(p)).values()]
+        rows = self.blocks.m if random else 0
+        return np.concatenate([p, *arms, np.random.default_rng(0).standard_normal(rows)])
+
+    def kernel(self, name: str, rank: int | None, p: FloatArray) -> KernelNumbers:
         """A kernel, see `BlockForces.kernel`, and the numbers that it is given as parameters."""
-        key = name, p.tobytes()
-        found = self._latest.get(key)
+        bits, latest = p.tobytes(), self._latest.get((name, rank))
+        if latest is None or latest[0] != bits:  # comparing takes a tenth of what looking up does
+            latest = self._latest[name, rank] = bits, self._looked_up(name, rank, p, bits)
+        return latest[1]
+
+    def _looked_up(self, name: str, rank: int | None, p: FloatArray, bits: bytes) -> KernelNumbers:
+        found = self._given.get((name, rank, bits))
         if found is None:
-            numbers = self.numbers(p)
-            found = self._latest[key] = self.blocks.kernel(name, numbers), numbers
+            numbers = self.numbers(p, random=bool(rank))
+            kernel = self.blocks.kernel(name, numbers, rank)
+            found = self._given[name, rank, bits] = kernel, numbers
         return found
 
 

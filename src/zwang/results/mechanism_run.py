@@ -178,6 +178,27 @@ class Reaction(Displayed):
         )
 
 
+class ToldReaction(Reaction):
+    """One of all that a kernel told together; its arrays are parts of what was told, (nt, 6)."""
+
+    shown_as = "Reaction"
+    _told: FloatArray
+
+    def __init__(self, joint: str, told: FloatArray, run: Run) -> None:
+        fields = self.__dict__
+        fields["joint"], fields["_told"], fields["_run"] = joint, told, run
+
+    @computed_once
+    def force(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride] - a field that is made when it is asked for
+        """Shape (nt, 3), world axes."""
+        return self._told[:, :3]
+
+    @computed_once
+    def moment(self) -> FloatArray:  # pyright: ignore[reportIncompatibleVariableOverride] - the same
+        """About `point`, shape (nt, 3), world axes."""
+        return self._told[:, 3:]
+
+
 def parts_of(run: Run) -> Parts:
     """The mechanism behind a run."""
     if run.mechanism is None:
@@ -312,7 +333,7 @@ def reaction(run: Run, name: str, axes: str = "world") -> Reaction:
     if axes == "world":
         told = run.told_wrenches.get(name)
         if told is not None:
-            return Reaction(name, told[:, :3], told[:, 3:], run)
+            return ToldReaction(name, told, run)
     record = run.force_record
     if record is not None and axes == "world" and name in record.layout.joints:
         return Reaction(name, *record.reaction(name), run)

@@ -69,13 +69,27 @@ class Antiderivative:
         a, b = self.edges[piece], self.edges[piece + 1]
         half = 0.5 * (b - a)
         # ∫ Pₖ from −1 to x is (Pₖ₊₁ − Pₖ₋₁)/(2k + 1), and 1 + x of P₀.
-        P = np.polynomial.legendre.legvander((t - a) / half - 1.0, NODES)
-        k = np.arange(1, NODES)
-        integral = np.empty((len(t), NODES))
-        integral[:, 0] = P[:, 0] + P[:, 1]
-        integral[:, 1:] = (P[:, 2:] - P[:, :-2]) / (2 * k + 1)
-        inner = np.einsum("kni,ni->kn", self._coefficients[:, piece], integral)
+        P = _legendre((t - a) / half - 1.0)
+        integral = np.empty((NODES, len(t)))
+        np.add(P[0], P[1], out=integral[0])
+        np.divide(P[2:] - P[:-2], _ODD, out=integral[1:])
+        inner = np.einsum("kni,in->kn", self._coefficients[:, piece], integral)
         return self._before[:, piece] + half * inner
+
+
+_ODD = 2.0 * np.arange(1, NODES)[:, None] + 1.0
+
+
+def _legendre(x: FloatArray) -> FloatArray:
+    """Pₖ(x) for k up to NODES, (NODES + 1, n), by their recurrence."""
+    P = np.empty((NODES + 1, len(x)))
+    P[0], P[1] = 1.0, x
+    for k in range(2, NODES + 1):
+        np.multiply(P[k - 1], x, out=P[k])
+        P[k] *= 2 * k - 1
+        P[k] -= (k - 1) * P[k - 2]
+        P[k] /= k  # last, so that they are ±1 at the ends to the bit
+    return P
 
 
 def integrals_of_samples(
@@ -90,7 +104,7 @@ def integrals_of_samples(
     steps = np.diff(t)
     if len(t) < 2 * NEIGHBORS or not np.all(steps > 0.0):
         return None
-    mean = float(np.median(steps))  # next to events they are shorter
+    mean = float(np.partition(steps, len(steps) // 2)[len(steps) // 2])  # shorter next to events
     uneven = np.flatnonzero(np.abs(steps - mean) > EVEN * mean)
     high, low = (_from_each_to_next(t, f, n, mean, uneven) for n in (NEIGHBORS, FEWER))
     if high is None or low is None:
@@ -130,9 +144,8 @@ def _from_each_to_next(
     found = np.empty((len(f), n - 1))
     inner = slice(half, n - neighbors + half + 1)
     found[:, inner] = windows @ weights[half]
-    for i in (*range(half), *range(inner.stop, n - 1)):
-        if not own[i]:
-            found[:, i] = windows[:, first[i]] @ weights[i - first[i]]
+    found[:, :half] = windows[:, 0] @ weights[:half].T
+    found[:, inner.stop :] = windows[:, -1] @ weights[half + 1 :].T
     if len(odd):
         at = first[odd, None] + np.arange(neighbors)
         found[:, odd] = np.einsum(

@@ -596,6 +596,13 @@ class Run(Displayed):
             wanted if shape else float(wanted),
         )
 
+    @computed_once
+    def joined_states(self) -> FloatArray:
+        """q and v side by side, shape (nt, nq + nv), as compiled calls take them."""
+        from zwang.programs.at_states import joined
+
+        return joined(self.q, self.v)
+
     def _each(self, method: str) -> list[Any]:
         """A method of the system at the saved states of each segment, with the rows active then."""
         return [
@@ -628,9 +635,7 @@ class Run(Displayed):
     @computed_once
     def segment_forces(self) -> tuple[tuple[Segment, StretchForces], ...]:
         """Segments with saved states, each with its forces."""
-        from zwang.results.forces import forces_along
-
-        return forces_along(self)
+        return _of_forces().forces_along(self)
 
     @computed_once
     def told_wrenches(self) -> Mapping[str, FloatArray]:
@@ -765,6 +770,14 @@ def _of_mechanisms() -> ModuleType:
     from zwang.results import mechanism_run
 
     return mechanism_run
+
+
+@cache
+def _of_forces() -> ModuleType:
+    """The same for forces."""
+    from zwang.results import forces
+
+    return forces
 
 
 def _remade(values: dict[str, Any]) -> Run:

@@ -101,7 +101,7 @@ def no_state() -> InputError:
     )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Segment(Displayed):
     """A segment of a run without change of constraints or parameters.
 
@@ -123,6 +123,27 @@ class Segment(Displayed):
     began: Beginning | None = field(default=None, repr=False, compare=False)
     integrator: str = field(default="", repr=False)
     flat_parameters: FloatArray | None = field(default=None, repr=False, compare=False)
+
+    def __init__(
+        self,
+        first: int,
+        last: int,
+        system: System,
+        parameters: Mapping[str, Any],
+        began: Beginning | None = None,
+        integrator: str = "",
+        flat_parameters: FloatArray | None = None,
+    ) -> None:
+        # At once: every run has one, and fields of a frozen class one by one take three times that.
+        self.__dict__.update(
+            first=first,
+            last=last,
+            system=system,
+            parameters=parameters,
+            began=began,
+            integrator=integrator,
+            flat_parameters=flat_parameters,
+        )
 
     @computed_once
     def p(self) -> FloatArray:

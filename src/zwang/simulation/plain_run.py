@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zwang.caching import computed_once
 from zwang.codegen.environment import noted
 from zwang.integrators import memory as sh
+from zwang.programs.at_states import joined
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Beginning, RankChange, Segment
 from zwang.results.status import status_of
@@ -91,20 +92,27 @@ class PlainRun(Run):
         else:
             self.__dict__.update(system=origin.system, again=again, origin=origin, done=done)
 
+    @computed_once
+    def first(self) -> int:
+        """Number of the first saved state among those of the loop."""
+        return 0 if self.origin.saves_start else 1
+
+    @computed_once
+    def joined_states(self) -> FloatArray:
+        """q and v side by side; of the loop's states the first is the start, saved or not."""
+        if "done" not in self.__dict__:
+            return joined(self.q, self.v)
+        return self.done.y[self.first :]
+
 
 def _times(run: PlainRun) -> FloatArray | None:
     times = run.origin.times
     return None if times is None else times.copy()
 
 
-def _states(run: PlainRun, first: int, end: int) -> FloatArray:
-    """Some entries of the saved states; of the loop's the first is the start, saved or not."""
-    return run.done.y[0 if run.origin.saves_start else 1 :, first:end]
-
-
 def _segments(run: PlainRun) -> tuple[Segment, ...]:
     origin, began = run.origin, None
-    if not origin.saves_start:
+    if run.first:
         began = Beginning(origin.t, run.done.y[0].copy(), origin.y)
     p = origin.p
     return (Segment(0, len(run.t), run.system, origin.parameters, began, flat_parameters=p),)
@@ -129,9 +137,9 @@ def _notes(run: PlainRun) -> tuple[str, ...]:
 
 #: Field of a run → how it is made of what the loop did.
 WHEN_ASKED: dict[str, Callable[[PlainRun], Any]] = {
-    "t": lambda run: run.done.t[0 if run.origin.saves_start else 1 :],
-    "q": lambda run: _states(run, 0, len(run.system.coordinates)),
-    "v": lambda run: _states(run, len(run.system.coordinates), run.done.y.shape[1]),
+    "t": lambda run: run.done.t[run.first :],
+    "q": lambda run: run.joined_states[:, : len(run.system.coordinates)],
+    "v": lambda run: run.joined_states[:, len(run.system.coordinates) :],
     "status": lambda run: status_of(run.counts, run.done.ended, sh.DONE, run.settings),
     "finished": lambda _: True,
     "settings": lambda run: run.origin.settings,

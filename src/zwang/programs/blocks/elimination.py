@@ -34,6 +34,7 @@ class Sweep:
     Attributes
     ----------
     corrections : how many there are where mass was added.
+    with_b : whether b is kept beside the right side that is made of it.
 
     Parameters
     ----------
@@ -62,6 +63,7 @@ class Sweep:
         self.kept = structure.distinct and not (self.regular or structure.singular)
         self.sized = not self.regular or pivots is not None
         self.again = structure.singular and purpose == "accelerate"
+        self.with_b = self.again
         self.once = self.regular and purpose == "accelerate"
         self.time = place(T, 0)
         self._q_starts, self._v_starts = structure.q_starts, structure.v_starts
@@ -233,9 +235,9 @@ class Sweep:
                 given += [self.v(n), self._node("M", n)]
         results = [*self._blocks_of(e), self._row("S", e), self._row("c", e)]
         results += [self._size(e)] if self.sized else []
-        results += [self._row("b", e)] if self.again else []
+        results += [self._row("b", e)] if self.with_b else []
         function = kernels.constraint(
-            element.type, self.purpose, sized=self.sized, again=self.again
+            element.type, self.purpose, sized=self.sized, with_b=self.with_b
         )
         self.tape.call(function, *given, *results)
         self._S[e], self._c[e] = self._row("S", e), self._row("c", e)

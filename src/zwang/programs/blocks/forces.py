@@ -1,28 +1,30 @@
 """Block programs: accelerations, multipliers and wrenches of a large system at many states.
 
 Each kernel has one output, side by side for several states. With every state come its doubts: how
-well v̇ satisfies the constraints, and whether multipliers of least norm have the same force.
+well v̇ satisfies the constraints, whether multipliers of least norm have the same force, and whether
+as many rows depend on others as the kernel is for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from zwang.caching import computed_once
 from zwang.codegen.expression import Port
-from zwang.programs.at_states import SIDE_BY_SIDE
+from zwang.programs.at_states import DOUBTS, SIDE_BY_SIDE
 from zwang.programs.blocks import kernels
 from zwang.programs.blocks.algebra import reduce_sum, zeros
 from zwang.programs.blocks.call_list import OUT, CallList, P, Place, place
 from zwang.programs.blocks.elimination import Sweep
+from zwang.programs.blocks.force_sweep import ForceSweep, no_doubt
 from zwang.programs.blocks.friction import LawSweep
 from zwang.programs.blocks.kernels import Ends, pull_of, remembered
-from zwang.programs.blocks.layout import BlockLayout, ElementType, NodeType
-from zwang.programs.blocks.least_norm import DependencySweep, squares, with_unit_masses
+from zwang.programs.blocks.known_rank import KNOWN_RANKS, KnownRankSweep, tell_rank
+from zwang.programs.blocks.layout import BlockLayout, NodeType
+from zwang.programs.blocks.least_norm import DependencySweep, with_unit_masses
 from zwang.programs.blocks.pattern import Pattern, Side
 from zwang.programs.blocks.run_calls import CallListKernel
 
@@ -79,33 +81,40 @@ class BlockForces:
         self.s, self.ends, self.numbers = structure, ends, numbers
         self.pattern = Pattern(structure)
         self.nq, self.nv, self.m = structure.q_starts[-1], structure.v_starts[-1], structure.rows
-        self._kernels: dict[tuple[str, bytes, bytes], Kernel] = {}
+        self._kernels: dict[tuple[str, int | None, bytes, bytes], Kernel] = {}
 
     @property
     def may_depend(self) -> bool:
         """Whether rows may depend on each other and no law looks at their multipliers."""
         return not (self.s.independent or self.s.laws)
 
-    def kernel(self, name: str, p: FloatArray) -> Kernel:
+    @property
+    def ranks(self) -> tuple[int | None, ...]:
+        """Numbers of dependent rows with a kernel of their own, and None for the one for others."""
+        return (*KNOWN_RANKS, None) if self.may_depend and not self.s.singular else (None,)
+
+    def kernel(self, name: str, p: FloatArray, dependent: int | None = None) -> Kernel:
         """``wrenches``, ``motion`` or ``shares``, made when it is first asked for.
 
             wrenches   doubt, what is told of each end
             motion     doubt, v̇, λ, Aᵀλ
             shares     for each end the share of its force in a random dependency, squared
 
-        The last takes m random numbers after those of the ends.
+        The last, and all where a row depends on others, take m random numbers after those of the
+        ends.
 
         Parameters
         ----------
         p : parameters and what follows them; zeros and ones among them may be built in.
+        dependent : of `ranks`, how many rows depend on others.
         """
         special = (p == 0.0) | (np.abs(p) == 1.0) if self._many_alike else np.zeros(0, dtype=bool)
-        key = name, special.tobytes(), p[special].tobytes() if special.size else b""
+        key = name, dependent, special.tobytes(), p[special].tobytes() if special.size else b""
         if key not in self._kernels:
             constants = {int(i): float(p[i]) for i in np.flatnonzero(special)}
             tape = CallList(SIDE_BY_SIDE, constants or None, shared=True)
             writers = {"wrenches": self._wrenches, "motion": self._motion, "shares": self._shares}
-            size = writers[name](tape)
+            size = writers[name](tape, dependent)
             inputs = Port("q", self.nq), Port("v", self.nv), Port("t", 1), Port("p", len(p))
             outputs = (Port(name, size),)
             stream = tape.stream()
@@ -123,9 +132,14 @@ class BlockForces:
     # --- what each of them computes ---------------------------------------------------------------
 
     def _solved(
-        self, tape: CallList, v_dot: Callable[[int], Place] | None = None
+        self,
+        tape: CallList,
+        dependent: int | None,
+        v_dot: Callable[[int], Place] | None = None,
     ) -> tuple[Sweep, Callable[[int], Place]]:
         """The sweep that has solved for v̇, and where the multipliers of least norm are."""
+        if dependent is not None:
+            return self._solved_by_rank(tape, dependent, v_dot)
         kind = LawSweep if self.s.laws else ForceSweep
         sweep = kind(self.s, self.pattern, tape, "accelerate")
         at = v_dot or sweep.of_nodes("v_dot")
@@ -137,16 +151,36 @@ class BlockForces:
         if isinstance(sweep, ForceSweep):
             sweep.tell_doubt(at, lam)
         else:  # v̇ is no number where no reaction agrees with a law
-            tape.call(_no_doubt(), place(OUT, 0))
+            tape.call(no_doubt(), place(OUT, 0))
+        if len(self.ranks) > 1:
+            assert isinstance(sweep, ForceSweep)
+            tell_rank(sweep, place(OUT, 4), None)
+        else:
+            tape.call(zeros(1), place(OUT, 4))
         if self.may_depend:
             dependencies = DependencySweep(with_unit_masses(self.s), self.pattern, tape)
             lam = dependencies.least(lam, place(OUT, 2))
         else:
-            tape.call(_no_doubt(), place(OUT, 2))
+            tape.call(no_doubt(), place(OUT, 2))
         return sweep, lam
 
-    def _wrenches(self, tape: CallList) -> int:
-        sweep, lam = self._solved(tape)
+    def _solved_by_rank(
+        self, tape: CallList, dependent: int, v_dot: Callable[[int], Place] | None
+    ) -> tuple[Sweep, Callable[[int], Place]]:
+        """The same where so many rows depend on others."""
+        sweep = KnownRankSweep(self.s, self.pattern, tape, dependent)
+        at = v_dot or sweep.of_nodes("v_dot")
+        lam = sweep.accelerate(at)
+        sweep.tell_doubt(at, lam)
+        tape.call(no_doubt(), place(OUT, 2))
+        return sweep, sweep.least(lam, self._random, place(OUT, 4))
+
+    def _random(self, e: int) -> Place:
+        """Random numbers for the rows of a constraint."""
+        return place(P, self.s.parameters + self.numbers + self.s.constraints[e].row)
+
+    def _wrenches(self, tape: CallList, dependent: int | None) -> int:
+        sweep, lam = self._solved(tape, dependent)
         at = DOUBTS
         for end in self.ends:
             kind, sides = self.s.nodes[end.node].type, self._sides(end)
@@ -158,9 +192,9 @@ class BlockForces:
             at += WRENCH
         return at
 
-    def _motion(self, tape: CallList) -> int:
+    def _motion(self, tape: CallList, dependent: int | None) -> int:
         starts = self.s.v_starts
-        sweep, lam = self._solved(tape, lambda n: place(OUT, DOUBTS + starts[n]))
+        sweep, lam = self._solved(tape, dependent, lambda n: place(OUT, DOUBTS + starts[n]))
         first = DOUBTS + self.nv
         for e, element in enumerate(self.s.constraints):
             tape.call(reduce_sum(element.type.rows, 1), lam(e), place(OUT, first + element.row))
@@ -170,11 +204,9 @@ class BlockForces:
             tape.call(kernels.pulled(node.type, ends), *given, place(OUT, first + starts[n]))
         return first + self.nv
 
-    def _shares(self, tape: CallList) -> int:
+    def _shares(self, tape: CallList, _: int | None) -> int:
         sweep = DependencySweep(with_unit_masses(self.s), self.pattern, tape)
-        first = self.s.parameters + self.numbers
-        rows = [element.row for element in self.s.constraints]
-        y = sweep.dependent_part(lambda e: place(P, first + rows[e]), REPETITIONS)
+        y = sweep.dependent_part(self._random, REPETITIONS)
         for k, end in enumerate(self.ends):
             ends, given = sweep.ends(self._sides(end), y)
             kind = sweep.s.nodes[end.node].type
@@ -186,71 +218,6 @@ class BlockForces:
         rows = set(end.rows)
         sides = self.pattern.sides[end.node]
         return [side for side in sides if self.s.constraints[side.constraint].row in rows]
-
-
-#: Numbers that each output begins with: squares of an error and of what it is an error of, twice.
-DOUBTS = 4
-#: Accelerations that are next to nothing beside those without constraints, by this share, are
-#: judged by the latter.
-NEXT_TO_NOTHING = 1e-3
-
-
-class ForceSweep(Sweep):
-    """A tape of forces in the making.
-
-    It makes one correction less than that of accelerations, as it tells how large the last one was.
-    """
-
-    corrections = 2
-
-    def tell_doubt(self, v_dot: Callable[[int], Place], lam: Callable[[int], Place]) -> None:
-        """Squares of errors and of what they are errors of, to the beginning of the output.
-
-        Where mass was added, the last correction and λ. Where rows may depend on each other,
-        b − A v̇ and its parts. Else nothing can go wrong.
-        """
-        if self.regular or not self.rows:
-            self.tape.call(_no_doubt(), place(OUT, 0))
-            return
-        total = self.work.new(2)
-        self.tape.call(zeros(2), total)
-        for e, element in enumerate(self.s.constraints):
-            target = place(OUT, 0) if e == len(self.rows) - 1 else self.work.new(2)
-            if self.again:
-                self.tape.call(squares(self.rows[e]), total, self._row("x2", e), lam(e), target)
-            else:
-                given = [total, *self.arguments(element)]
-                for n, A in zip(self._moving(e), self._blocks_of(e), strict=True):
-                    given += [A, v_dot(n), self._node("W", n), self.force(n)]
-                self.tape.call(_missed(element.type), *given, target)
-            total = target
-
-
-@cache
-def _no_doubt() -> casadi.Function:
-    import casadi as ca
-
-    return ca.Function("no_doubt", [], [ca.SX([0.0, 1.0])])
-
-
-@remembered
-def _missed(kind: ElementType) -> casadi.Function:
-    """(total, …, (A, v̇, W, f)…) → total + (|b − A v̇|², |b|² + |v̇|²), … as for all elements."""
-    import casadi as ca
-
-    total, given = ca.SX.sym("total", 2), kernels.inputs_of(kind)
-    _, _, b, *_ = kernels.equations_of(kind)
-    left, size, more = b, ca.sumsqr(b), []
-    for k in kernels.moving_nodes(kind):
-        node = kind.kinds[k]
-        assert node is not None
-        A, a = ca.SX.sym(f"A{k}", kernels.block_patterns(kind)[k]), ca.SX.sym(f"a{k}", node.nv)
-        W, f = ca.SX.sym(f"W{k}", kernels.inverse_pattern(node)), ca.SX.sym(f"f{k}", node.nv)
-        more += [A, a, W, f]
-        left = left - ca.mtimes(A, a)
-        size = size + ca.sumsqr(a) + NEXT_TO_NOTHING**2 * ca.sumsqr(ca.mtimes(W, f))
-    added = total + ca.vertcat(ca.sumsqr(left), size)
-    return ca.Function("missed", [total, *given, *more], [added])
 
 
 @remembered

@@ -279,7 +279,7 @@ def moving_nodes(kind: ElementType) -> list[int]:
 
 
 @remembered
-def constraint(kind: ElementType, purpose: str, *, sized: bool, again: bool) -> casadi.Function:
+def constraint(kind: ElementType, purpose: str, *, sized: bool, with_b: bool) -> casadi.Function:
     """A…, S = Σ A W Aᵀ, what stands on the right, and the diagonal of S and b if asked for.
 
     The inputs go on, for each node, with
@@ -317,7 +317,7 @@ def constraint(kind: ElementType, purpose: str, *, sized: bool, again: bool) -> 
             c = c - ca.mtimes(blocks[k], a) + ca.mtimes(AW, ca.mtimes(M, a))
     outputs = [*(blocks[k] for k in moving), packed(S), ca.densify(c)]
     outputs += [ca.diag(S)] if sized else []
-    outputs += [ca.densify(b)] if purpose == "accelerate" and again else []
+    outputs += [ca.densify(b)] if purpose == "accelerate" and with_b else []
     return ca.Function("constraint", [*inputs_of(kind), *more], outputs)
 
 
