@@ -26,7 +26,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zwang.caching import Remembered
-from zwang.coordinates.joint.programs import FOREIGN, JointConstants, JointCoordinateCache
+from zwang.coordinates.joint.programs import (
+    FOREIGN,
+    JointConstants,
+    JointCoordinateCache,
+    factor_work,
+)
 from zwang.coordinates.possible import PossibleCoordinates
 from zwang.equations.active_pivots import dependent_on_earlier
 from zwang.equations.active_rows import ActiveRows, redundant_rows, verdict_at
@@ -366,7 +371,7 @@ def _too_full(given: _Selection, mechanism: Parts, tree: Tree) -> str:
     flat = mechanism.kind.plane is None and not isinstance(
         possible.in_plane(given.start.y, given.start.p), str
     )
-    if tree.factor_work(across=ACROSS if flat else 0) <= COST.joint_loop_factor * tree.nv:
+    if factor_work(tree, across=ACROSS if flat else 0) <= COST.joint_loop_factor * tree.nv:
         return ""
     return f"{tree.nv} freedoms with loops, more than {COST.joint_loop_velocities}"
 

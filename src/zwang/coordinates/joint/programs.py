@@ -14,15 +14,16 @@ from zwang.coordinates.joint.by_link import tree_kernel, tree_program
 from zwang.coordinates.joint.from_bodies import FromBodiesByCalls
 from zwang.coordinates.joint.link_constants import LinkConstants, link_constants
 from zwang.coordinates.joint.system import JointEquations, TreeExpressions
-from zwang.coordinates.joint.tree import Tree, tree_of
+from zwang.coordinates.joint.tree import MOTIONS, Tree, tree_of
 from zwang.equations.contract import Equations
 from zwang.multibody.constants import ConstantPattern, Pattern
 from zwang.multibody.frozen import Parts
 from zwang.programs.blocks.call_list_program import TapeProgram
 from zwang.programs.blocks.coordinates import CoordinateChangeByCalls
+from zwang.programs.elimination import analyse
 from zwang.terms import FloatArray
 
-__all__ = ["FOREIGN", "JointConstants", "JointCoordinateCache"]
+__all__ = ["FOREIGN", "JointConstants", "JointCoordinateCache", "factor_work"]
 
 #: Where bodies are further than this from what the joints allow after that, relative, the state
 #: belongs to another assembly of the joints, and is none of this tree.
@@ -132,3 +133,23 @@ class JointConstants:
             )
             found.systems[key] = JointEquations(written)
         return found.systems[key].for_parameters(self.p, numbers)
+
+
+def factor_work(tree: Tree, across: int = 0) -> int:
+    """Multiplications of factoring M̂ of a tree together with the rows of its loops.
+
+    Velocities meet in M̂ where one carries the other, and in a row where they move one of its bodies
+    against another. Of the rows of a constraint, those `across` a plane vanish.
+    """
+    own = [range(k.v, k.v + MOTIONS[k.motion][1]) for k in tree.links]
+    moving = [{j for a in tree.ancestors(k) for j in own[a]} for k in range(len(tree.links))]
+    mass = [(i, j) for k, here in enumerate(own) for i in here for j in moving[k]]
+    acting, rows, starts = [], 0, tree.parts.row_starts
+    for number, element in tree.constraints:
+        links = [tree.link_of[body] for body in element.bodies]
+        sets = [moving[link] if link >= 0 else set() for link in links]
+        between = set().union(*sets).difference(set.intersection(*sets) if sets else ())
+        for _ in range(max(starts[number + 1] - starts[number] - across, 1)):
+            acting += [(rows, j) for j in between]
+            rows += 1
+    return analyse(tree.nv, rows, mass, acting).operations

@@ -25,7 +25,6 @@ from zwang.multibody.frozen import Parts
 from zwang.multibody.joints.couplings import OBLIQUE_UNIVERSAL
 from zwang.multibody.marker import Joint
 from zwang.multibody.pose import SCALAR
-from zwang.programs.elimination import analyse
 
 __all__ = ["MOTIONS", "Branch", "Link", "Tree", "tree_of"]
 
@@ -139,25 +138,6 @@ class Tree:
     def angles(self) -> tuple[int, ...]:
         """Coordinates that are angles and grow with every turn."""
         return tuple(k.q for k in self.links if k.motion == "revolute")
-
-    def factor_work(self, across: int = 0) -> int:
-        """Multiplications of factoring M̂ together with the rows of its loops.
-
-        Velocities meet in M̂ where one carries the other, and in a row where they move one of its
-        bodies against another. Of the rows of a constraint, those `across` a plane vanish.
-        """
-        own = [range(k.v, k.v + MOTIONS[k.motion][1]) for k in self.links]
-        moving = [{j for a in self.ancestors(k) for j in own[a]} for k in range(len(self.links))]
-        mass = [(i, j) for k, here in enumerate(own) for i in here for j in moving[k]]
-        acting, rows, starts = [], 0, self.parts.row_starts
-        for number, element in self.constraints:
-            links = [self.link_of[body] for body in element.bodies]
-            sets = [moving[link] if link >= 0 else set() for link in links]
-            between = set().union(*sets).difference(set.intersection(*sets) if sets else ())
-            for _ in range(max(starts[number + 1] - starts[number] - across, 1)):
-                acting += [(rows, j) for j in between]
-                rows += 1
-        return analyse(self.nv, rows, mass, acting).operations
 
     def grow(self, joint: Joint | None, parent: int, child: int, steps: tuple[Step, ...]) -> None:
         """Put a child on its parent."""
