@@ -396,3 +396,35 @@ def test_a_constraint_without_a_row_at_rest_acts_in_fewer_coordinates(coordinate
     assert f"integrated in {coordinates} coordinates" in run.notes
     np.testing.assert_allclose(np.linalg.norm(run.body("rod1").velocity, axis=1), speed, rtol=1e-9)
     np.testing.assert_allclose(run.q, whole.q, atol=1e-7)
+
+
+# --- rows that vanish -----------------------------------------------------------------------------
+
+
+def across(m, law):
+    """A linkage in the plane xz with a condition across it on one of its bodies."""
+    m.constraint("across", ["coupler"], law)
+    return m
+
+
+def program_of(m):
+    return carried(m.system, np.concatenate(m.system.parts.start), coordinates="auto")
+
+
+def test_rows_across_a_plane_are_fulfilled_and_not_watched():
+    m = library.four_bar(planar=False)
+    program = program_of(m)
+    assert program.left_out == ()
+    assert len(program.fulfilled) == 3 == len(program.idle_rows)
+    assert program_of(across(m, lambda bodies, t: bodies[0].position[1])).left_out == ()
+
+
+def test_a_row_that_vanishes_but_changes_with_time_is_watched():
+    """y = t³: nothing moves along y, and all is well at the start."""
+    m = across(library.four_bar(planar=False), lambda bodies, t: bodies[0].position[1] - t**3)
+    program = program_of(m)
+    assert len(program.left_out) == 1
+    assert len(program.fulfilled) == 3
+    run = m.simulate(until=1.0)
+    assert not run.finished
+    assert run.status.startswith("stopped at t = 0.0")

@@ -120,7 +120,8 @@ class JointEquations(ExpressionEquations):
         for number, element in self.tree.constraints if self.vanished else ():
             first, rows = starts[number], self.recursion.rows(number, element)
             gone = [k for k in range(rows.A.shape[0]) if first + k in self.vanished]
-            if gone and not ca.depends_on(rows.b[gone], self.carrier.inputs[2]):
+            told = [x[gone] for x in (rows.value, rows.rate, rows.b) if x is not None]
+            if gone and not ca.depends_on(ca.vertcat(*told), self.carrier.inputs[2]):
                 found += [first + k for k in gone]
         return tuple(found)
 
