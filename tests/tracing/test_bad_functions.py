@@ -467,3 +467,46 @@ def test_dictionaries_given_are_not_kept():
     assert system.constraints == ("rod",)
     system.parameters["box"][0] = 9.0
     assert system.parameters["box"][0] == 0.0
+
+
+PAIR_CALLS = {
+    "solve": lambda system, pair: system.solve(pair),
+    "terms": lambda system, pair: system.terms(pair),
+    "explain": lambda system, pair: system.explain(pair),
+    "energy": lambda system, pair: system.energy(pair),
+    "simulate": lambda system, pair: system.simulate(pair, until=0.1),
+    "simulate_many": lambda system, pair: system.simulate_many(pair, until=0.1),
+    "linearize": lambda system, pair: system.linearize(pair),
+    "at": lambda system, pair: system.derive().at("acceleration", pair),
+}
+
+
+@pytest.mark.parametrize("call", PAIR_CALLS)
+def test_a_pair_in_place_of_a_state_is_refused_with_the_line_that_works(call):
+    """It would be read as two positions at rest: shapes fit wherever there are two of them."""
+    q, v = np.array([0.0, -1.0]), [1.0, 0.0]
+    for pair in ((q, v), (q, v, 0.0), ({"x": 0.0, "y": -1.0}, v)):
+        with pytest.raises(zw.InputError, match=r"tuple like \(q, v") as caught:
+            PAIR_CALLS[call](pendulum(), pair)
+        assert ", v" in caught.value.args[0].split("as in")[1]
+
+
+def test_states_that_are_no_pair_are_taken():
+    system, (q, v) = pendulum(), STATE
+    form = system.derive()
+    one = system.solve(q, v)
+    assert system.solve(tuple(q), tuple(v)).acceleration.tolist() == one.acceleration.tolist()
+    for many in (([q, q], [v, v]), ((q, q), (v, v)), (np.array([q, q]), v)):
+        assert np.allclose(system.solve(*many).acceleration, one.acceleration)
+        assert np.allclose(form.at("acceleration", *many), one.acceleration)
+    assert system.solve([q, q]).acceleration.shape == (2, 2)
+    assert system.solve((q, q, q)).acceleration.shape == (3, 2)
+    state = zw.State(q=np.array(q), v=np.array(v), t=0.0)
+    assert np.allclose(form.at("acceleration", state), one.acceleration)
+    by_name = form.at("acceleration", {"x": 0.0, "y": -1.0}, {"x_dot": 1.0, "y_dot": 0.0})
+    assert np.allclose(by_name, one.acceleration)
+
+
+def test_a_closed_form_refuses_states_of_another_size():
+    with pytest.raises(zw.InputError, match="must have 2 values"):
+        pendulum().derive().at("acceleration", [0.0, -1.0, 0.0])

@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike
 from zwang.errors import InputError, UnknownNameError, counted, shown
 from zwang.terms import FloatArray, finite
 
-__all__ = ["Parameters", "named_vector", "parameter_value", "single_time", "state_arrays"]
+__all__ = [
+    "Parameters",
+    "named_vector",
+    "parameter_value",
+    "refuse_pair",
+    "single_time",
+    "state_arrays",
+]
 
 
 def state_arrays(
@@ -31,6 +38,8 @@ def state_arrays(
             v = q.v
         t = getattr(q, "t", t)
         q = q.q
+    elif v is None:
+        refuse_pair(q)
     q = named_vector("q", q, coordinates)
     v = np.zeros(len(velocities)) if v is None else named_vector("v", v, velocities)
     if type(t) is float and isfinite(t) and q.ndim == v.ndim == 1:
@@ -55,6 +64,32 @@ def state_arrays(
     q = np.broadcast_to(q, (*batch, q.shape[-1]))
     v = np.broadcast_to(v, (*batch, v.shape[-1]))
     return q, v, np.broadcast_to(t, batch)
+
+
+def refuse_pair(q: Any, call: str = "solve") -> None:
+    """Refuse (q, v) or (q, v, t) in place of q, which would be read as two positions at rest.
+
+    Many states are an array or a list; a tuple of numbers is one state.
+
+    Parameters
+    ----------
+    call : the call that takes them one by one, with what comes before them.
+    """
+    kinds = [_is_vector(part) for part in q] if isinstance(q, tuple) else []
+    if kinds not in ([True, True], [True, True, False]):
+        return
+    said = "(q, v)" if len(q) == 2 else "(q, v, t)"
+    before = f"{call}, " if "(" in call else f"{call}("
+    raise InputError(
+        "q",
+        must="be the coordinates alone",
+        but=f"is a tuple like {said}",
+        advice=f"Give each by itself, as in {before}{said[1:]}; many states are an array.",
+    )
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list | tuple | Mapping) or getattr(value, "ndim", 0) > 0
 
 
 def _of_joints(letter: str, name: Any) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import refuse_pair, state_arrays
 from zwang.closed_form.budget import SECONDS, Budget, DerivationProgress
 from zwang.closed_form.decimals import with_decimals
 from zwang.closed_form.names import SymbolNames, name_all
@@ -193,20 +194,22 @@ class ClosedForm(Displayed):
         Parameters
         ----------
         quantity : its name, one of `quantities`.
-        q, v, t : one state or many, (…, nq), (…, nv), (…), or a `State` in place of q.
+        q, v, t : one state or many, (…, nq), (…, nv), (…), or a `State` in place of all three; v is
+            zero by default.
         parameters : name of a symbol → value in place of the default.
 
         Returns
         -------
         Array : shape (…, rows, columns), or (…, rows) for a vector.
         """
-        if hasattr(q, "q") and hasattr(q, "v"):
-            q, v, t = q.q, (q.v if v is None else v), getattr(q, "t", t)
-        q = np.asarray(q, dtype=float)
-        v = np.zeros(len(self.names.velocities)) if v is None else np.asarray(v, dtype=float)
+        if v is None:
+            refuse_pair(q, f"at({quantity!r}")
+        coordinates = tuple(s.name for s in self.names.coordinates)
+        velocities = tuple(s.name for s in self.names.velocities)
+        q, v, t = state_arrays(q, v, t, coordinates, velocities)
         values: dict[str, Any] = {s.name: q[..., k] for k, s in enumerate(self.names.coordinates)}
         values |= {s.name: v[..., k] for k, s in enumerate(self.names.velocities)}
-        values[self.names.time.name] = np.asarray(t, dtype=float)
+        values[self.names.time.name] = t
         for name in parameters or {}:
             if name not in self.parameters:
                 raise UnknownNameError("parameter", name, self.parameters)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.states import refuse_pair
 from zwang.errors import InputError, NotApplicableError, UnknownNameError
 from zwang.linalg.products import matvec
 from zwang.reduction.recover import Lifted, Recovered, recover, solve_map
@@ -228,6 +229,8 @@ def _state(system: System, q: Any, v: Any, t: Any) -> tuple[FloatArray, FloatArr
     if hasattr(q, "q") and hasattr(q, "v"):
         v = q.v if v is None else v
         t, q = getattr(q, "t", t), q.q
+    elif v is None:
+        refuse_pair(q)
     q = _array("q", q, system.coordinates)
     v = np.zeros(len(system.velocities)) if v is None else _array("v", v, system.velocities)
     t = np.asarray(t, dtype=float)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.states import single_time
+from zwang.arguments.states import refuse_pair, single_time
 from zwang.equations.many_states import all_regular, determined, terms_at
 from zwang.errors import InputError, ZwangError, shown
 from zwang.integrators.settings import Settings
@@ -191,6 +191,8 @@ def _broadcast(
         q = np.array([s.q for s in listed])
     elif hasattr(q, "q"):
         q, v = q.q, q.v if v is None else v
+    elif v is None:
+        refuse_pair(q, "simulate_many")
     if isinstance(q, Mapping):
         q = system.arguments(q, None, 0.0, None)[0]
     if isinstance(v, Mapping):
