@@ -28,7 +28,7 @@ from zwang.codegen.environment import settings
 from zwang.display import counted
 from zwang.equations.determinacy import determinate_joints
 from zwang.equations.mechanism import MechanismEquations, MechanismExpression
-from zwang.errors import InputError, UnknownNameError, ZwangError
+from zwang.errors import AssemblyError, InputError, UnknownNameError, ZwangError
 from zwang.linalg.products import matvec
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import described
@@ -678,7 +678,13 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
 
         numbers, kept = separated(self.parts, parameters)
         of = self.with_parameters(**numbers) if numbers else self
-        mechanism = projected(of.system.equations, of.parts, kept, on_constraints=use_constraints)
+        mechanism = projected(
+            of.system.equations,
+            of.parts,
+            kept,
+            on_constraints=use_constraints,
+            contradicting=of._contradicting,  # noqa: SLF001 - of the same class
+        )
         letters = {k: x for k, x in (parameters or {}).items() if k not in numbers}
         with reporting(progress=progress) as report:
             return derive(
@@ -695,6 +701,17 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
                 acute=mechanism.acute,
                 owned=mechanism.owned,
             )
+
+    def _contradicting(self) -> tuple[str, ...]:
+        """Joints, drivers and constraints that contradict each other as placed; none if all hold.
+
+        One alone is not among them: it may only want to be told which way it moves.
+        """
+        try:
+            self.assemble()
+        except AssemblyError as error:
+            return error.group if len(error.group) > 1 else ()
+        return ()
 
     def __repr__(self) -> str:
         where = "space" if self._kind is SPATIAL else f"the plane {self._kind.name}"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from mechanisms import door, terms_of, three_cranks
 
+import zwang as zw
 from samples import assert_close, with_any_mass, with_singular_mass
 from zwang.diagnosis.circuits import CIRCUIT_LIMIT
 from zwang.diagnosis.explain import explain, explain_terms
@@ -343,3 +344,40 @@ def test_sparse_matrices_are_explained_too():
 
     found = explain(sparse.eye_array(3), sparse.csr_array([[1.0, 1, 0], [2.0, 2, 0]]), [0.0, 1.0])
     assert found.consistent is False
+
+
+# --- at a state ----------------------------------------------------------------------------------
+
+
+def test_a_state_off_its_constraints_is_not_called_consistent():
+    """Rows of two circles agree everywhere; a state is on one of them at most."""
+    circles = {"circle": lambda q: q @ q - 1, "big": lambda q: q @ q - 4}
+    found = zw.System(["x", "y"], mass=np.eye(2), constraints=circles).explain([1.0, 0.0])
+    assert found.consistent
+    assert not found.on_constraints
+    assert not found.to_dict()["on_constraints"]
+    assert "The constraints are consistent" not in str(found)
+    assert "but the state does not satisfy the constraints" in str(found)
+    assert "misses constraint 'big' by -3 at the level of position" in found.notes[0]
+
+
+def test_velocities_count_too_and_rounding_does_not():
+    circle = zw.System(["x", "y"], mass=np.eye(2), constraints={"c": lambda q: q @ q - 1})
+    (note,) = circle.explain([1.0, 0.0], [1.0, 0.0]).notes
+    assert "misses constraint 'c' by 2 at the level of velocity" in note
+    on = circle.explain([1.0, 1e-9], [1e-9, 1.0])
+    assert on.on_constraints
+    assert on.notes == ()
+    twice = {"one": lambda q: q @ q - 1, "two": lambda q: 2 * (q @ q) - 2}
+    agreeing = zw.System(["x", "y"], mass=np.eye(2), constraints=twice).explain([1.0, 0.0])
+    assert "The constraints are consistent." in str(agreeing)
+
+
+def test_a_mechanism_off_its_joints_says_so():
+    m = zw.Mechanism(plane="xz")
+    ball = m.body("ball", mass=1.0, inertia=0.1, position=(1, 0))
+    m.spherical_link("rod", m.ground, ball, at=((0, 0), (1, 0)))
+    assert m.explain().on_constraints
+    off = m.explain([2.0, 0.0, 1.0, 0.0])
+    assert not off.on_constraints
+    assert "misses constraint 'rod'" in off.notes[-1]

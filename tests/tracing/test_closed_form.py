@@ -395,6 +395,35 @@ def test_repeated_rows_share_their_force_by_least_norm_and_are_named():
     assert_same_numbers(form, system, system.assemble(prefer={"x": 1.0}), ("multipliers",))
 
 
+def test_rows_whose_values_contradict_each_other_are_not_said_to_follow():
+    """Two circles of different size have equal accelerations, and no state on both."""
+    far = zw.position(lambda q, p: q @ q - 4 * p.L**2)
+    form = pendulum({"rod": zw.position(rod), "far": far}).derive()
+    contradiction, row = form.notes
+    assert contradiction.startswith("rod and far contradict each other at all states that were")
+    assert row.startswith("row follows, at the level of accelerations alone, from the others: far;")
+
+
+def test_contradicting_constraints_with_independent_rows_are_named():
+    form = pendulum({"rod": zw.position(rod), "wall": zw.position(lambda q: q[0] - 3)}).derive()
+    (note,) = form.notes
+    assert note.startswith("rod and wall contradict each other")
+
+
+def test_contradicting_joints_of_a_mechanism_are_named():
+    def on_links(length):
+        m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+        ball = m.body("ball", mass=1.0, inertia=0.1, position=(1, 0))
+        m.spherical_link("rod", m.ground, ball, at=((0, 0), (1, 0)))
+        m.spherical_link("other", m.ground, ball, at=((0, 0), (1, 0)), length=length)
+        return m.derive().notes
+
+    agreeing, contradicting = on_links(1.0), on_links(2.0)
+    assert agreeing == ("row follows from the others: other; multipliers are the least-norm ones",)
+    assert contradicting[0].startswith("rod and other contradict each other")
+    assert contradicting[1].startswith("row follows, at the level of accelerations alone, from")
+
+
 def test_rows_that_depend_on_the_constraints_only_are_found_too():
     other = zw.position(lambda q, p: (q @ q) ** 2 + q[0] * rod(q, p) - p.L**4)
     system = pendulum({"rod": zw.position(rod), "other": other})

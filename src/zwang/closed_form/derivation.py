@@ -11,6 +11,7 @@ from zwang.closed_form.convert import to_sympy
 from zwang.closed_form.motion import AlgebraTerms, solve
 from zwang.closed_form.present import Presenter
 from zwang.closed_form.roots import with_short_roots
+from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, NotApplicableError
 
 if TYPE_CHECKING:
@@ -131,25 +132,39 @@ class Derivation:
                 len(found.multipliers), 1, [show(x) for x in found.multipliers]
             ),
         }
-        return motion, self._notes(found.rows, least_norm=found.least_norm)
+        notes = self._notes(found.rows, samples.contradicting, least_norm=found.least_norm)
+        return motion, notes
 
     def _rows(self, name: str) -> list[list[Any]]:
         height, width = self._given[name].shape
         flat = self._elements[name]
         return [flat[i * width : (i + 1) * width] for i in range(height)]
 
-    def _notes(self, rows: list[int], *, least_norm: bool) -> tuple[str, ...]:
+    def _notes(
+        self, rows: list[int], contradicting: Sequence[str], *, least_norm: bool
+    ) -> tuple[str, ...]:
         names = self.model.row_names
         left_out = [name for i, name in enumerate(names) if i not in rows]
+        notes = _about_contradiction(contradicting)
         if not left_out:
-            return ()
+            return notes
         what = "row follows" if len(left_out) == 1 else "rows follow"
+        if {name.partition("[")[0] for name in left_out} & set(contradicting):
+            what += ", at the level of accelerations alone,"
         how = (
             "multipliers are the least-norm ones"
             if least_norm
             else "multipliers are those of the other rows, and zero for these"
         )
-        return (f"{what} from the others: {', '.join(left_out)}; {how}",)
+        return (*notes, f"{what} from the others: {', '.join(left_out)}; {how}")
+
+
+def _about_contradiction(names: Sequence[str]) -> tuple[str, ...]:
+    """That formulas hold for no motion, as a sentence; none where constraints can hold together."""
+    if not names:
+        return ()
+    who = f"{listing(names)} contradict each other" if len(names) > 1 else f"{names[0]} is not met"
+    return (f"{who} at all states that were tried: formulas are of accelerations alone",)
 
 
 def _require_closed_form(model: TracedModel, traced: dict[str, casadi.SX]) -> None:

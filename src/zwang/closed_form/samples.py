@@ -27,6 +27,8 @@ __all__ = ["Numerical", "SampledValues", "sampled"]
 
 #: How many states are sampled. Pivots must differ from zero at all of them.
 COUNT = 3
+#: Attempts for each of them to find one on the constraints, and attempts in all.
+ON_CONSTRAINTS, ATTEMPTS = 7, 10
 
 
 class Numerical(Protocol):
@@ -55,6 +57,7 @@ class SampledValues:
     values : name of a symbol → its values, shape (k,).
     M, A : shapes (k, n, n), (k, m, n).
     acceleration, force, multipliers : the motion, shapes (k, n), (k, n), (k, m).
+    contradicting : constraints that no state satisfies together; empty where all states do.
     """
 
     values: Mapping[str, FloatArray]
@@ -63,6 +66,7 @@ class SampledValues:
     acceleration: FloatArray
     force: FloatArray
     multipliers: FloatArray
+    contradicting: tuple[str, ...] = ()
 
 
 def sampled(
@@ -83,6 +87,7 @@ def sampled(
     rng = np.random.default_rng(0)
     parameters, extra = _parameters(system.definition, names, rng)
     states = [_state(system, rng, parameters, acute, unit, anywhere=anywhere) for _ in range(COUNT)]
+    groups = [s[3] for s in states]
     q, v, t = (np.array([s[k] for s in states], dtype=float) for k in range(3))
     solution = system.solve(q, v, t, parameters=parameters)
     values = {s.name: q[:, k] for k, s in enumerate(names.coordinates)}
@@ -96,6 +101,8 @@ def sampled(
         solution.acceleration,
         solution.constraint_force,
         solution.multipliers,
+        # One state on all constraints shows that they can hold together.
+        groups[0] if all(groups) else (),
     )
 
 
@@ -123,11 +130,12 @@ def _state(
     unit: Sequence[Sequence[int]],
     *,
     anywhere: bool,
-) -> tuple[Any, Any, float]:
-    """A random state on the constraints; after some failures, one anywhere."""
+) -> tuple[Any, Any, float, tuple[str, ...]]:
+    """A random state on the constraints; after some failures, one anywhere, and who is to blame."""
     definition = system.definition
     failure: ZwangError | None = None
-    for attempt in range(10):
+    contradicting: tuple[str, ...] = ()
+    for attempt in range(ATTEMPTS):
         q = rng.normal(size=len(definition.coordinates))
         q = np.where([name in acute for name in definition.coordinates], np.arctan(q), q)
         for group in unit:
@@ -135,7 +143,7 @@ def _state(
         v = rng.normal(size=len(definition.velocities))
         t = float(rng.uniform())
         try:
-            if definition.constraints and (attempt < 7 or not anywhere):
+            if definition.constraints and (attempt < ON_CONSTRAINTS or not anywhere):
                 preferred = dict(zip(definition.coordinates, q, strict=True))
                 speed = {"prefer": dict(zip(definition.velocities, v, strict=True))}
                 state = system.assemble(
@@ -145,10 +153,12 @@ def _state(
             system.solve(q, v, t, parameters=parameters)
         except (AssemblyError, InputError, InconsistentConstraintsError) as error:
             failure = error  # no such state, no number there, or constraints that contradict there
+            if isinstance(error, AssemblyError):
+                contradicting = error.group
         except NotUniqueError as error:
             raise error.alone() from None
         else:
-            return q, v, t
+            return q, v, t, contradicting if attempt >= ON_CONSTRAINTS else ()
     assert failure is not None
     if isinstance(failure, InconsistentConstraintsError):
         raise _overconstrained(failure) from failure

@@ -92,7 +92,9 @@ class Explanation(Displayed):
         Udwadia & Mogharabin (2022), Remark 6, and Lemma 1 of Udwadia & Schutte (2010).
     exists : whether an acceleration exists. It does when constraints are consistent and no force
         acts along an undetermined direction; None when b or a needed Q was not given.
-    notes : what was altered in the given terms.
+    notes : what was altered in the given terms, and the constraint that the state misses most.
+    on_constraints : whether the state satisfies its constraints; consistent rows say nothing of
+        that, as they are about accelerations. True where terms alone were given.
     """
 
     coordinates: tuple[str, ...]
@@ -107,6 +109,7 @@ class Explanation(Displayed):
     uniqueness_tests: dict[str, bool]
     exists: bool | None
     notes: tuple[str, ...] = ()
+    on_constraints: bool = True
 
     @property
     def coordinate_count(self) -> int:
@@ -219,12 +222,17 @@ class Explanation(Displayed):
         if self.consistent is None:
             return ["They are consistent if b adds up to zero in the same way (b was not given)."]
         if not self.contradictions:
-            return ["The constraints are consistent."] if self.redundancy else []
+            return [self._about_agreement()] if self.redundancy else []
         lines = ["The constraints contradict each other:"]
         lines += [f"  {item}" for item in self.contradictions[:LISTED_IN_REPORT]]
         if len(self.contradictions) > LISTED_IN_REPORT:
             lines.append(f"  … and {len(self.contradictions) - LISTED_IN_REPORT} more")
         return lines + list(dict.fromkeys(item.advice for item in self.contradictions))
+
+    def _about_agreement(self) -> str:
+        if self.on_constraints:
+            return "The constraints are consistent."
+        return "The right sides of the rows agree, but the state does not satisfy the constraints."
 
     def _about_motion(self) -> list[str]:
         lines = []

@@ -212,12 +212,16 @@ class Evaluations(ABC):
     ) -> Explanation:
         """Degrees of freedom, dependent groups and contradictions at a state, by name.
 
-        Without a state, one that satisfies the constraints is found by `assemble`.
+        Without a state, one that satisfies the constraints is found by `assemble`. A state that
+        misses its constraints, of positions or velocities, is diagnosed as it is: `notes` tells by
+        how much, and `on_constraints` is False.
         """
         system = self._analyzed()
         if q is None:
             q = system.assemble(parameters=parameters, t=t)
-        return system.equations.explain_at(*system.arguments(q, v, t, parameters))
+        at = system.arguments(q, v, t, parameters)
+        found, off = system.equations.explain_at(*at), off_constraints(system.equations, *at)
+        return replace(found, notes=(*found.notes, off), on_constraints=False) if off else found
 
     def degrees_of_freedom(
         self,

@@ -80,11 +80,13 @@ class ProjectedMechanism:
     joints : the tree and link constants that motions are computed with.
     dimensions : parameters of geometry that stay letters.
     on_constraints : whether formulas hold where constraints do, and nowhere else.
+    contradicting : joints that contradict each other, so that no state satisfies all.
     """
 
     joints: JointConstants
     dimensions: tuple[str, ...] = ()
     on_constraints: bool = False
+    contradicting: tuple[str, ...] = ()
 
     @computed_once
     def tree(self) -> Tree:
@@ -353,7 +355,10 @@ class ProjectedMechanism:
         """A state on the constraints near preferred values, where formulas hold there alone."""
         if not self.on_constraints:
             raise AssemblyError(
-                "closed form of a mechanism", must="hold at any state", but="was asked for one"
+                "closed form of a mechanism",
+                must="hold at any state",
+                but="was asked for one",
+                group=self.contradicting,
             )
         p = np.array([float(parameters[name]) for name in self.definition.parameters])
         q, v = (np.array(list(x.values()), dtype=float) for x in (prefer, velocity["prefer"]))
@@ -403,6 +408,7 @@ def projected(
     dimensions: tuple[str, ...] = (),
     *,
     on_constraints: bool = False,
+    contradicting: Callable[[], tuple[str, ...]] = tuple,
 ) -> ProjectedMechanism:
     """A mechanism in the coordinates of its joints, for closed forms.
 
@@ -410,6 +416,7 @@ def projected(
     ----------
     dimensions : parameters of geometry that stay letters.
     on_constraints : whether formulas hold where constraints do, and nowhere else.
+    contradicting : finds joints that contradict each other; asked where there are loops.
 
     Raises
     ------
@@ -432,7 +439,8 @@ def projected(
         )
     cache = JointCoordinateCache.of(equations, parts)
     joints = cache.with_values(parts.defaults)
-    return ProjectedMechanism(joints, dimensions, on_constraints)
+    named = contradicting() if joints.found.tree.constraints else ()
+    return ProjectedMechanism(joints, dimensions, on_constraints, named)
 
 
 def _root(condition: Callable[[FloatArray], Any], x: FloatArray) -> FloatArray:
