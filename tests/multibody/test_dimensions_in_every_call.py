@@ -162,13 +162,27 @@ def test_a_dimension_that_is_no_polynomial_is_refused_as_a_letter():
     assert "w" not in m.derive(parameters={"w": 0.2}).parameters
 
 
+def test_a_mass_that_is_a_letter_too_is_one_in_moments_of_inertia():
+    """A rod swings with 3 g / (2 L), whatever its mass."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    L, mass = m.parameter("L", 1.0), m.parameter("mu", 2.0)
+    rod = m.body("rod", inertia=zw.inertia.rod(mass, L, axis="z"), position=(0, 0, -L / 2))
+    m.revolute("theta", m.ground, rod, at=(0, 0, 0))
+    form = m.derive(parameters={name: sp.Symbol(name) for name in ("L", "mu")})
+    g, length, theta = sp.symbols("g L theta")
+    assert sp.simplify(form.acceleration[0] + 3 * g * sp.sin(theta) / (2 * length)) == 0
+    assert form.notes == ("rod.mass, rod.inertia follow from L, mu",)
+
+
 def test_moments_of_inertia_that_follow_from_a_letter_are_told():
     m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
     L = m.parameter("L", 1.0)
     rod = m.body("rod", inertia=zw.inertia.rod(1.0, L), position=(L / 2, 0, 0))
     m.revolute("pin", m.ground, rod, at=(0, 0, 0))
     form = m.derive(parameters={"L": sp.Symbol("L")})
-    assert form.notes == ("rod.inertia follow from L",)
+    (note,) = form.notes
+    assert note.startswith("rod.inertia follows from L; if computed from the mass")
+    assert "for m_rod = 1 alone" in note
     got = form.at("acceleration", [0.2], [0.0], parameters={"L": LENGTH})
     want = 9.81 * np.cos(0.2) * LENGTH / 2 / (LENGTH**2 / 3)
     np.testing.assert_allclose(got, [want], rtol=1e-12)

@@ -151,8 +151,27 @@ class ProjectedMechanism:
             if name.rpartition(".")[2] in LETTERS and self._varying.intersection(range(start, end))
         ]
         if follow:
-            found.append(f"{', '.join(follow)} follow from {', '.join(self.dimensions)}")
+            verb = "follows" if len(follow) == 1 else "follow"
+            found.append(
+                f"{', '.join(follow)} {verb} from {', '.join(self.dimensions)}"
+                f"{self._with_masses(follow)}"
+            )
         return tuple(found)
+
+    def _with_masses(self, follow: Sequence[str]) -> str:
+        """That moments of inertia have masses in them which are letters elsewhere, as a clause."""
+        bodies = {name.rpartition(".")[0] for name in follow if name.endswith(".inertia")}
+        masses = [
+            f"{letter} = {self.parts.defaults[places[0]]:g}"
+            for letter, (name, _, places) in self.letters.items()
+            if name.endswith(".mass") and name.rpartition(".")[0] in bodies
+        ]
+        if not masses:
+            return ""
+        return (
+            f"; if computed from the mass, as by zwang.inertia, for {', '.join(masses)} alone: a "
+            "mass that is a parameter of the mechanism can be a letter in both"
+        )
 
     @property
     def acute(self) -> tuple[str, ...]:
