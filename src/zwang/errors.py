@@ -353,7 +353,7 @@ class AssemblyError(ZwangError):
     ----------
     nearest : the state that comes nearest, with ``.q``, ``.v`` and ``.t``: the constraints' values
         are least there in the sense of least squares.
-    gap : the norm of the constraints' residual there.
+    gap : the norm of the constraints' residual there; of joints the sum of their gaps.
     group : names of an irreducible group of constraints and held values (``"hold x"``) that
         contradict each other.
     """

@@ -12,6 +12,7 @@ import pytest
 
 import zwang as zw
 from zwang.errors import AssemblyError, NotUniqueError, UnknownNameError, ZwangError
+from zwang.rotation.quaternion import rotation_matrix
 
 NAN = float("nan")
 PLANTED = []
@@ -890,6 +891,31 @@ def test_an_open_loop_is_named_with_its_gap_in_metres():
     assert caught.value.gap == pytest.approx(3.0, abs=1e-3)
     assert "gaps add up to 3 m" in str(caught.value)
     assert set(caught.value.group) == {"j1", "j2", "j3", "j4"}
+
+
+@pytest.mark.parametrize("plane", ["xz", None])
+@pytest.mark.parametrize("length", [2.0, lambda t: 2.0 + t], ids=["fixed", "driven"])
+@pytest.mark.parametrize("arm", [0.0, 0.3])
+def test_gaps_of_links_are_what_is_missing_from_their_length(plane, length, arm):
+    """Equations of links have squares in them, which are no lengths far from where they hold."""
+    m = zw.Mechanism(plane=plane)
+    size = 0.1 if plane else (0.1, 0.1, 0.1)
+    ball = m.body("ball", mass=1.0, inertia=size, position=(1 - arm, 0.5, 0))
+    end = ball.marker((arm, 0, 0))
+    m.spherical_link("rod", m.ground, ball, at=((0, 0.5, 0), end), length=1.0)
+    m.spherical_link("long", m.ground, ball, at=((0, 0.5, 0), end), length=length)
+    with pytest.raises(AssemblyError) as caught:
+        m.assemble()
+    state = caught.value.nearest
+    x, z, *turn = state.q if plane else state.q[[0, 2, 3, 4, 5, 6]]
+    if plane:
+        tip = np.array([x + arm * turn[0], 0.0, z - arm * turn[1]])
+    else:
+        tip = state.q[:3] - [0, 0.5, 0] + rotation_matrix(np.array(turn)) @ [arm, 0, 0]
+    reach = np.linalg.norm(tip)
+    assert 1.1 < reach < 1.9
+    assert caught.value.gap == pytest.approx(abs(reach - 1) + abs(2 - reach), rel=1e-9)
+    assert f"the largest {2 - reach:.3g} m in long" in str(caught.value)
 
 
 @pytest.mark.parametrize(

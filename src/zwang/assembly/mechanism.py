@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.arguments.values import number
+from zwang.assembly.gaps import as_lengths, gaps_by_name
 from zwang.assembly.held_search import HeldSearch
 from zwang.assembly.joint_moves import off_by
 from zwang.assembly.newton import (
@@ -80,7 +81,7 @@ def assembled(
             *(f"hold {name}" for name in held for _ in range(table.rows(name))),
         ]
         nearest = Assembly(found.q, v, t)
-        off, _ = table.conditions(held).values(placed)
+        off = as_lengths(table.parts, placed, table.conditions(held).values(placed)[0], names)
         raise table.impossible("configuration", nearest, found.values, found.slopes, names, off)
     if velocity == EXACT:
         table.require_velocities(found.q, v)
@@ -476,7 +477,7 @@ class AssemblyTable:
         Parameters
         ----------
         values, slopes, names : of the conditions, at the nearest state.
-        placed : values of the conditions as the bodies are placed.
+        placed : how far each condition is from being met as the bodies are placed.
         """
         if what == "velocity" and (flat := self._without_slope(values, slopes, names)):
             return self._no_way(nearest, flat)
@@ -486,7 +487,9 @@ class AssemblyTable:
             rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
         owners = [self.parts.owner(name.split("[")[0]) for name in names]
         group = tuple(dict.fromkeys(owners[i] for i in rows))
-        gaps = _gaps(group, owners, values)
+        if what == "configuration":
+            values = as_lengths(self.parts, nearest.q, values, names)
+        gaps = gaps_by_name(group, owners, values)
         worst = max(gaps, key=lambda name: gaps[name])
         joints = [self.parts.joints[name] for name in group if name in self.parts.joints]
         unit = ""
@@ -519,14 +522,9 @@ class AssemblyTable:
         """
         if placed is None:
             return ""
-        gaps = {n: g for n, g in _gaps(group, owners, placed).items() if g > SHUT * self.size}
+        gaps = gaps_by_name(group, owners, placed)
+        gaps = {name: gap for name, gap in gaps.items() if gap > SHUT * self.size}
         if not 0 < len(gaps) <= FEW * len(group):
             return ""
         told = listing([f"{name} by {gap:.3g}" for name, gap in gaps.items()])
         return f"; as placed all of these hold but {told}"
-
-
-def _gaps(group: Sequence[str], owners: Sequence[str], values: FloatArray) -> dict[str, float]:
-    """Joint or held value of a group → how far it is from being met."""
-    pairs = list(zip(values, owners, strict=True))
-    return {name: float(np.linalg.norm([x for x, o in pairs if o == name])) for name in group}
