@@ -210,6 +210,23 @@ def test_names_that_the_model_has_not_are_refused(tmp_path, change, words):
         assert word in str(caught.value), str(caught.value)
 
 
+def test_an_event_with_spaces_in_its_name_is_counted_in_quotes(tmp_path):
+    event = {"at the left": zw.event("x", at=-0.01, direction=-1)}
+    for written in ("n = event_count(at the left)", "event_count( at the  left )"):
+        plan = {**pendulum_plan(), "outputs": [written]}
+        with pytest.raises(zw.InputError, match=r"quoted: event_count\('at the +left'\)") as caught:
+            zw.study(pendulum(), plan, events=event)
+        assert "comma" not in str(caught.value)
+    plan = {**pendulum_plan(), "outputs": ["n = event_count('at the left')"]}
+    done = zw.study(pendulum(), plan, output=tmp_path / "a.zarr", events=event)
+    assert "n" in done.run(progress=False).dataset
+
+
+def test_controllers_are_refused_with_what_to_do_instead():
+    with pytest.raises(zw.InputError, match=r"call simulate\(controllers=…\) for each row, or"):
+        zw.study(pendulum(), pendulum_plan(), controllers={})
+
+
 # --- fuzzing --------------------------------------------------------------------------------------
 
 SEEDS = [

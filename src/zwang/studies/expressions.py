@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -46,6 +47,8 @@ _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
+#: An event with spaces in its name, as ``event_count(at the stop)``.
+_SPACED_EVENT = re.compile(r"\b(event_time|event_count)\(\s*([\w.]+(?:\s+[\w.]+)+)\s*\)")
 
 
 def parsed(text: str, what: str) -> ast.expr:
@@ -59,11 +62,23 @@ def parsed(text: str, what: str) -> ast.expr:
         tree = ast.parse(text.strip().replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         problem = getattr(error, "msg", None) or "it cannot be read"
+        problem = problem.partition(".")[0]  # what Python guesses besides is of no use here
         raise InputError(
-            what, expected="an expression", but=f"in {shown(text)}, {problem}"
+            what,
+            expected="an expression",
+            but=f"in {shown(text)}, {problem}",
+            advice=_quoted_event(text),
         ) from None
     _require(tree, text, what, DEEPEST)
     return tree
+
+
+def _quoted_event(text: str) -> str | None:
+    """How to write an event whose name has spaces, where one is given without quotes."""
+    found = _SPACED_EVENT.search(text)
+    if found is None:
+        return None
+    return f"Names with spaces are quoted: {found[1]}('{found[2].strip()}')."
 
 
 def _require(node: ast.expr, text: str, what: str, depth: int) -> None:

@@ -106,7 +106,12 @@ def clock(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
-@known_keywords()
+@known_keywords(
+    refused={
+        "controllers": "Controllers are called in single simulations: call simulate(controllers=…) "
+        "for each row, or make the law part of the model, as by m.actuator."
+    }
+)
 def study(
     model: Any,
     plan: Any,
