@@ -16,6 +16,7 @@ __all__ = [
     "HANDOVER",
     "LEAVES",
     "NOT_FINITE",
+    "NO_FURTHER",
     "NO_ROOT",
     "OFF_CONSTRAINTS",
     "ROWS_NEAR",
@@ -33,6 +34,8 @@ ROWS_NEAR = 11  # rows that act come near to depending on each other, and others
 GOES_ON = -1  # of a part of a step: the loop does not return
 #: The same loop goes on from there.
 UNDER_WAY = frozenset({FULL, BUDGET, EVENT, SINGULAR})
+#: No step leads on: among others, where rows that act depend on each other.
+NO_FURTHER = frozenset({TOO_SMALL, NOT_FINITE})
 
 # Real numbers the loop remembers for each lane.
 T, H, ERROR, SAVED, PIVOT, HIGHEST, AHEAD, LOOKED = 0, 1, 2, 3, 4, 5, 6, 7

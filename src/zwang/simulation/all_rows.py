@@ -26,8 +26,9 @@ __all__ = ["acting_rows_hold", "misses_a_row", "on_all_rows"]
 #: Residuals up to which states count as on their constraints, for states of unit size: well below
 #: what `zwang.verify` allows (1e-12), and above what projections leave (1e-13).
 MET = 3e-13
-#: Corrections that a state may need; more is no interpolated state, but a contradiction.
-LARGEST = 1e-6
+#: Corrections that a state may need, and in tolerances of its run; more is no interpolated state,
+#: but a contradiction. Where rows that act hold a direction no longer, errors of a step stay in it.
+LARGEST, OF_TOLERANCE = 1e-6, 100.0
 #: Newton steps, each of which squares the error.
 STEPS = 2
 #: Entries of A up to which dense matrices serve.
@@ -66,9 +67,12 @@ def _is_off(equations: Equations, y: FloatArray, t: float, p: FloatArray) -> boo
 
 
 def on_all_rows(
-    equations: Equations, y: FloatArray, t: FloatArray, p: FloatArray
+    equations: Equations, y: FloatArray, t: FloatArray, p: FloatArray, tolerance: float = 0.0
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """The states with those that miss a row put on all of them, and which were off."""
+    """The states with those that miss a row put on all of them, and which were off.
+
+    `tolerance` is that of the run which they are states of.
+    """
     off = np.zeros(len(t), dtype=bool)
     if not misses_a_row(equations, y, t, p) or not np.isfinite(y).all():
         return y, off
@@ -76,12 +80,15 @@ def on_all_rows(
     for i in range(len(t)):
         off[i] = misses_a_row(equations, y[i : i + 1], t[i : i + 1], p)
         if off[i]:
-            y[i] = _corrected(equations, y[i], float(t[i]), p)
+            most = max(LARGEST, OF_TOLERANCE * tolerance)
+            y[i] = _corrected(equations, y[i], float(t[i]), p, most)
     return y, off
 
 
-def _corrected(equations: Equations, y: FloatArray, t: float, p: FloatArray) -> FloatArray:
-    """A state on all rows; as it is where that is not clear, or far away."""
+def _corrected(
+    equations: Equations, y: FloatArray, t: float, p: FloatArray, most: float
+) -> FloatArray:
+    """A state on all rows; as it is where that is not clear, or further away than `most`."""
     nq = len(equations.coordinates)
     levels = np.array(equations.row_levels())
     at_position, rated = levels == "position", levels != "acceleration"
@@ -98,7 +105,7 @@ def _corrected(equations: Equations, y: FloatArray, t: float, p: FloatArray) -> 
         if change is None:
             return given
         y = np.concatenate([y[:nq], y[nq:] + change])
-    far = np.abs(y - given).max(initial=0.0) > LARGEST * max(1.0, float(np.abs(given).max()))
+    far = np.abs(y - given).max(initial=0.0) > most * max(1.0, float(np.abs(given).max()))
     return given if far or not np.isfinite(y).all() else y
 
 

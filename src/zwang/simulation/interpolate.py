@@ -208,7 +208,7 @@ def propagate(
 
     def on_all(y: FloatArray, t: FloatArray) -> FloatArray:
         projected = settings.drift is Drift.PROJECTION and program.left_out
-        return on_all_rows(equations, y, t, p)[0] if projected else y
+        return on_all_rows(equations, y, t, p, settings.tolerance)[0] if projected else y
 
     program = _program_of(run, segment, settings)
     loop, states, tried, chosen_at = loop_from(program, t, y), [], Counts(), np.nan
@@ -225,7 +225,7 @@ def propagate(
         states.append(on_all(found, reached))
         if chunk.code == sh.DONE:
             return np.concatenate(states)
-        lost = chunk.code == sh.TOO_SMALL and len(program.left_out) > 0
+        lost = chunk.code in sh.NO_FURTHER and len(program.left_out) > 0
         if chunk.code == sh.SINGULAR or lost:
             t, y = float(loop.t[0]), loop.present[:, 0].copy()
             other = select_program(equations, ProgramStart(y, t, p), settings)

@@ -543,7 +543,9 @@ class Simulation:
         """Times and states of a chunk, on all rows where some do not act."""
         t, y = chunk.saved()
         if self.loop.program.left_out and self.settings.drift is Drift.PROJECTION:
-            y, self.off_rows = on_all_rows(self.active.equations, y, t, self.p)
+            y, self.off_rows = on_all_rows(
+                self.active.equations, y, t, self.p, self.settings.tolerance
+            )
         return t, y
 
     def _take(self, chunk: Chunk) -> None:
@@ -594,7 +596,7 @@ class Simulation:
             self._end_broken(program, broken)
         elif not self._agrees(chunk):
             return
-        elif chunk.code == sh.TOO_SMALL and self._choose_rows_again():
+        elif chunk.code in sh.NO_FURTHER and self._choose_rows_again():
             pass  # those that acted came to depend on each other, which nothing else does
         elif self._changed_method(chunk.code) or self._went_on(chunk.code):
             pass
@@ -666,7 +668,8 @@ class Simulation:
         self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
         if self.settings.drift is Drift.PROJECTION:  # those that acted were nearly dependent here
-            y = on_all_rows(self.active.equations, y[None], np.array([t]), self.p)[0][0]
+            at, tolerance = np.array([t]), self.settings.tolerance
+            y = on_all_rows(self.active.equations, y[None], at, self.p, tolerance)[0][0]
         self.begin_segment(y, t)
         return True
 
@@ -702,7 +705,10 @@ class Simulation:
         if self.loop.met_all_rows():
             return ""
         if not len(t) or t[-1] != self.loop.t[0]:
-            t, y = np.append(t, self.loop.t[0]), np.concatenate([y, self.loop.present.T])
+            at, tolerance = self.loop.t[:1], self.settings.tolerance
+            # Where rows that act hold a direction no longer, the step has left its error in it.
+            end = on_all_rows(self.active.equations, self.loop.present.T, at, self.p, tolerance)[0]
+            t, y = np.append(t, at), np.concatenate([y, end])
         if self.active.equations.largest_miss(y, t, self.p) <= BROKEN:
             return ""
         nq, idle = len(self.system.coordinates), self.loop.program.idle_rows

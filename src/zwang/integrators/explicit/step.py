@@ -340,6 +340,13 @@ def count_stages(memory: LoopMemory, step: ExplicitStep, done, any_near, lanes):
 
 
 @inlined
+def saves_within(memory: LoopMemory, choices: LoopChoices, step: ExplicitStep, lane):
+    """Whether a state is to be saved before the end of a step."""
+    k, times = memory.counts[NEXT, lane], choices.times
+    return k < times.shape[0] and times[k] < step.end[0, lane]
+
+
+@inlined
 def look_at_end(
     equations: LoopEquations, memory: LoopMemory, choices: LoopChoices, step: ExplicitStep,
     onto: ProjectionRoom,
@@ -347,7 +354,8 @@ def look_at_end(
     """Pivots at the new point, and whether the step may end there.
 
     A singular position is passed in a step, not stopped at: there the acceleration along the branch
-    cannot be distinguished from others. So a step that would end there is to end before it.
+    cannot be distinguished from others. So a step that would end there is to end before it, and so
+    is the last one if states within it are saved, for which that acceleration counts as well.
     """
     real, count, lanes, rows = memory.real, memory.counts, equations.lanes, equations.rows
     pivots, fixed, accepted = onto.pivots, choices.fixed, step.accepted
@@ -359,6 +367,8 @@ def look_at_end(
     if any_of(step.some, lanes):
         for lane in range(len(lanes)):
             step.arrived[lane] = least_pivot(pivots, rows, count[DEFICIT, lane], lane)
+    for lane in range(len(lanes)):  # whether it may end anywhere
+        step.some[lane] = step.last[lane] and not saves_within(memory, choices, step, lane)
     for lane in side_by_side(lanes):
         accepted[lane] = accepted[lane] and (onto.ok[lane] or fixed > 0.0)
         off = accepted[lane] and not onto.ok[lane]
@@ -371,7 +381,7 @@ def look_at_end(
             and fixed == 0.0
             and step.deficit[lane] > count[DEFICIT, lane]
             and count[AVOIDED, lane] < AVOIDANCES
-            and not step.last[lane]
+            and not step.some[lane]
             and not real[AHEAD, lane] < step.end[0, lane]
         ):
             count[AVOIDED, lane] += 1
