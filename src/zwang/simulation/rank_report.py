@@ -25,6 +25,7 @@ __all__ = [
     "broken_row",
     "chosen_rows_lost_rank",
     "left_out_note",
+    "near_dependence",
     "rank_changes",
 ]
 
@@ -206,6 +207,25 @@ def _singular_values_below(limit: float, inertia: FloatArray, A: Any) -> int:
     if np.array_equal(factors.perm_r, factors.perm_c):
         return int(np.sum(factors.U.diagonal() < 0.0))
     return int(np.sum(np.linalg.eigvalsh(shifted.toarray()) < 0.0))  # rows changed places
+
+
+def near_dependence(
+    system: System, program: Program, y: FloatArray, t: float, parameters: Mapping[str, Any]
+) -> list[RankChange]:
+    """That rows are next to depending on others at a state, if they are, whatever pivots tell.
+
+    Of large mechanisms that are evaluated element by element nothing is told.
+    """
+    if system.equations.by_elements is not None or not system.row_names:
+        return []
+    nq, p = len(system.coordinates), system.parameter_vector(parameters)
+    rows = scaled_rows_at(system.equations, y[:nq], y[nq:], t, p)
+    gone = program.idle_rows
+    count = int(np.sum(np.linalg.svd(rows, compute_uv=False) < LOST)) - len(gone)
+    if count <= 0:
+        return []
+    find = partial(_involved, system, gone, y, t, parameters, count)
+    return [RankChange(t, count, lasting=False, find=find)]
 
 
 def _involved(

@@ -79,6 +79,7 @@ from zwang.simulation.rank_report import (
     always_dependent,
     broken_row,
     chosen_rows_lost_rank,
+    near_dependence,
     rank_changes,
 )
 from zwang.simulation.select_program import (
@@ -642,7 +643,12 @@ class Simulation:
         bodies = self.active.equations.of_bodies
         elements = () if bodies is None else bodies.parts.constraints
         drivers = [element.name for element in elements if element.law.what == "driver"]
-        return singular_place(self.ranks, end, drivers)
+        found = singular_place(self.ranks, end, drivers)
+        if found:
+            return found
+        y, loop = self.loop.present[:, 0], self.loop
+        near = near_dependence(self.active, loop.program, y, float(loop.t[0]), self.parameters)
+        return singular_place(near, end, drivers)
 
     def _lost_mass(self, code: int) -> str:
         """Which mass is not positive where the loop could not go on, as a sentence; else empty."""
