@@ -42,8 +42,7 @@ from zwang.studies.dataset import (
 from zwang.studies.engines import TaskCall, run_tasks
 from zwang.studies.initial_states import initial_states
 from zwang.studies.plan import StudyPlan, plan_of
-from zwang.studies.quantities import given_unit
-from zwang.studies.subject import Subject, subject_of
+from zwang.studies.subject import Subject, subject_of, unit_in_plan
 from zwang.studies.task import (
     StudyTasks,
     decisive_versions,
@@ -397,7 +396,7 @@ class Study:
         layouts = [ArrayLayout("run", "<i8", runs, {"long_name": "number of the run"})]
         for name in self.plan.names:
             text = first[name].dtype.kind in "US"
-            unit = "" if text else self._unit_of(name)
+            unit = "" if text else unit_in_plan(self.subject, self.plan, name)
             layouts.append(ArrayLayout(name, "str" if text else "<f8", runs, _named(name, unit)))
         times = self.outputs.times
         if times is not None:
@@ -426,12 +425,6 @@ class Study:
         return layouts + [
             ArrayLayout(name, "<i8", runs, {"long_name": f"number of {name}"}) for name in counted
         ]
-
-    def _unit_of(self, name: str) -> str:
-        """The unit of what varies: its own, or that in which the plan has it."""
-        blocks = [b for b in self.plan.root if isinstance(b.value, dict) and name in b.value]
-        given = given_unit(blocks[0][name]) if blocks else ""
-        return self.subject.unit(name) or given
 
     @property
     def dataset(self) -> Any:
