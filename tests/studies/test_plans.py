@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -180,6 +181,31 @@ def test_too_many_runs_are_refused_with_their_number(tmp_path):
     )
     with pytest.raises(zw.ModelError, match=r"plan\.toml, line 2, key grid: .*1e\+12 runs"):
         plan_of(tmp_path / "plan.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "name"),
+    [
+        ("[grid]\nrod.mass = [1, 2]", "line 2, key grid.rod", "rod.mass"),
+        ("[grid.rod]\nmass = { from = 1, to = 2, count = 3 }", "key grid.rod", "rod.mass"),
+        ("[grid]\nstart.pin.angle = [1, 2]", "line 2, key grid.start", "start.pin.angle"),
+        ("[list]\nrod.mass = [1, 2]", "line 2, key list.rod", "rod.mass"),
+        ("samples = 2\n[random]\nrod.mass = { normal = [1, 0.1] }", "random.rod", "rod.mass"),
+        ("samples = 2\n[sobol]\nrod.mass = [1, 2]", "key sobol.rod", "rod.mass"),
+        ('[grid]\n"rod.mass" = [1]\n[start]\npin.angle = 0.1', "key start.pin", "pin.angle"),
+        ("[grid]\nL = [1]\n[parameters]\nrod.mass = 1", "key parameters.rod", "rod.mass"),
+    ],
+)
+def test_a_name_with_dots_asks_for_quotation_marks(tmp_path, text, place, name):
+    (tmp_path / "plan.toml").write_text(f"{text}\n")
+    with pytest.raises(zw.ModelError, match=re.escape(place)) as caught:
+        plan_of(tmp_path / "plan.toml")
+    assert f'needs quotation marks: "{name}" = ….' in str(caught.value)
+
+
+def test_a_misspelled_key_of_an_axis_is_none_of_a_name():
+    with pytest.raises(zw.ModelError, match=r"key grid\.L\.form: .*'from'"):
+        plan_of({"grid": {"L": {"form": 0, "too": 1}}})
 
 
 @pytest.mark.parametrize(
