@@ -15,6 +15,7 @@ from zwang.errors import UnknownNameError
 from zwang.integrators.chunk_size import ChunkSize
 from zwang.model_files.examples import example_path
 from zwang.results import force_record, writer
+from zwang.results.determined import determined
 from zwang.results.force_record import ForceLayout
 from zwang.results.resample import at_times
 from zwang.results.store import Store, digest, read_store, sealed
@@ -214,6 +215,102 @@ def test_a_run_without_its_system_has_its_forces(tmp_path):
     assert without.force_record is None
     with pytest.raises(zw.StoreError, match="was loaded without the system"):
         zw.load(tmp_path / "other").multipliers("hinge1")
+
+
+def rubbing(**numbers):
+    m = library.bricard()
+    m.friction("hinge2", **numbers)
+    return m
+
+
+def two_motors():
+    """Two drivers share a torque, which leaves the reaction of the pin alone."""
+    m = with_motor()
+    m.drive("other", "pin.angle", lambda t: 0.3 * t * t)
+    return m
+
+
+MARKED = {
+    "door": library.door,
+    "bricard": library.bricard,
+    "bricard with viscous friction": lambda: rubbing(viscous=0.1),
+    "bricard with dry friction": lambda: rubbing(coefficient=0.1, radius=0.01),
+    "four-bar": library.four_bar,
+    "two motors": two_motors,
+    "functions": three_points,
+}
+
+
+@pytest.mark.parametrize("name", MARKED)
+@pytest.mark.parametrize("afterwards", [False, True])
+def test_a_run_without_its_system_has_the_marks_of_what_is_indeterminate(
+    name, tmp_path, afterwards
+):
+    m = MARKED[name]()
+    start = START if name == "functions" else ()
+    if afterwards:
+        run = m.simulate(*start, until=0.1, save=0.05, forces=True)
+        run.save(tmp_path / "run")
+    else:
+        run = m.simulate(*start, until=0.1, save=0.05, forces=True, store=tmp_path / "run")
+    bare, whole = zw.load(tmp_path / "run"), zw.load(tmp_path / "run", m)
+    found = {}
+    for channel in bare.channels:
+        if channel not in run.channels:  # multipliers of joints are told without the system alone
+            joint = channel.rpartition("[")[0] or channel.removesuffix(".multiplier")
+            assert bare.channels.determinate(channel) == run.channels.statuses().get(joint, True)
+            continue
+        found[channel] = bare.channels.determinate(channel)
+        assert found[channel] == determined(bare, channel)
+        assert run.channels.determinate(channel) == whole.channels.determinate(channel)
+        # Force or moment alone may be determinate, which it takes the system to tell.
+        assert found[channel] <= run.channels.determinate(channel)
+        joint = run.channels[channel].joint
+        assert found[channel] == (not joint or run.channels.statuses().get(joint, True))
+    assert all(found.values()) == (name == "four-bar")
+    bare.to_csv(tmp_path / "bare.csv", list(found), units=True)
+    heads = (tmp_path / "bare.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert any("(indeterminate)" in head for head in heads) == (name != "four-bar")
+    record = run.force_record
+    if record is not None and record.layout.joints and name != "four-bar":
+        joint = record.layout.joints[0]
+        assert "determinate" in record
+        assert np.array_equal(bare.reaction(joint).determinate, run.reaction(joint).determinate)
+        assert "determinate" in str(bare.reaction(joint))
+
+
+def test_the_command_line_marks_what_is_indeterminate_without_the_model(tmp_path):
+    from typer.testing import CliRunner
+
+    from zwang.cli.app import app
+
+    library.bricard().simulate(until=0.1, save=0.05, forces=True, store=tmp_path / "run")
+    table = tmp_path / "table.csv"
+    given = ["export", str(tmp_path / "run"), "hinge1.force", "--units", "-o", str(table)]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 0, result.output
+    assert "hinge1.force.x [N] (indeterminate)" in table.read_text(encoding="utf-8")
+
+
+def test_kept_determinacy_with_friction_is_that_of_the_constraints():
+    """By one kernel, and by the passport of each state."""
+    m = rubbing(coefficient=0.1, radius=0.01)
+    run = m.simulate(until=0.1, save=0.05, forces=True)
+    for name in run.force_record.layout.joints:
+        told = [
+            str(m.system.passport(q, v, t).groups[name].status) == "determinate"
+            for q, v, t in zip(run.q, run.v, run.t, strict=True)
+        ]
+        assert run.reaction(name).determinate.tolist() == told
+
+
+def test_viscous_friction_depends_on_no_reaction():
+    run = rubbing(viscous=0.1).simulate(until=0.1, save=0.05)
+    torque, rate = run["hinge2.friction_torque"], run["hinge2.angle_rate"]
+    np.testing.assert_allclose(torque, -0.1 * rate, rtol=0, atol=1e-15)
+    assert run.channels.determinate("hinge2.friction_torque")
+    dry = rubbing(coefficient=0.1, radius=0.01).simulate(until=0.1, save=0.05)
+    assert not dry.channels.determinate("hinge2.friction_torque")
 
 
 def test_other_states_have_other_forces():

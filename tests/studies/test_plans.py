@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -183,6 +184,31 @@ def test_too_many_runs_are_refused_with_their_number(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "place", "name"),
+    [
+        ("[grid]\nrod.mass = [1, 2]", "line 2, key grid.rod", "rod.mass"),
+        ("[grid.rod]\nmass = { from = 1, to = 2, count = 3 }", "key grid.rod", "rod.mass"),
+        ("[grid]\nstart.pin.angle = [1, 2]", "line 2, key grid.start", "start.pin.angle"),
+        ("[list]\nrod.mass = [1, 2]", "line 2, key list.rod", "rod.mass"),
+        ("samples = 2\n[random]\nrod.mass = { normal = [1, 0.1] }", "random.rod", "rod.mass"),
+        ("samples = 2\n[sobol]\nrod.mass = [1, 2]", "key sobol.rod", "rod.mass"),
+        ('[grid]\n"rod.mass" = [1]\n[start]\npin.angle = 0.1', "key start.pin", "pin.angle"),
+        ("[grid]\nL = [1]\n[parameters]\nrod.mass = 1", "key parameters.rod", "rod.mass"),
+    ],
+)
+def test_a_name_with_dots_asks_for_quotation_marks(tmp_path, text, place, name):
+    (tmp_path / "plan.toml").write_text(f"{text}\n")
+    with pytest.raises(zw.ModelError, match=re.escape(place)) as caught:
+        plan_of(tmp_path / "plan.toml")
+    assert f'needs quotation marks: "{name}" = ….' in str(caught.value)
+
+
+def test_a_misspelled_key_of_an_axis_is_none_of_a_name():
+    with pytest.raises(zw.ModelError, match=r"key grid\.L\.form: .*'from'"):
+        plan_of({"grid": {"L": {"form": 0, "too": 1}}})
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"grid": {"length": [1.0]}}, ("grid", "length", "L")),
@@ -192,7 +218,8 @@ def test_too_many_runs_are_refused_with_their_number(tmp_path):
         ({"outputs": ["a = peak(x) * K"]}, ("outputs[0]", "'K'")),
         ({"outputs": ["peak(x + y)"]}, ("outputs[0]", "of an expression", "m.output", "[output]")),
         ({"outputs": ["event_time(hit)"]}, ("outputs[0]", "event")),
-        ({"outputs": [{"value": "end(y)", "unit": "mmm"}]}, ()),
+        ({"outputs": [{"value": "end(y)", "unit": "mmm"}]}, ("outputs[0]", "value_in")),
+        ({"outputs": [{"value": "end(y)", "value_in": "mmm"}]}, ()),
         ({"start": {"x": "K", "y": "-L"}}, ("start.x", "'K'")),
         ({"settings": {"integrator": "order9"}}, ("settings", "order9")),
         ({"times": [0.0, 2.0]}, ("times", "2 s")),
@@ -201,7 +228,7 @@ def test_too_many_runs_are_refused_with_their_number(tmp_path):
 )
 def test_names_that_the_model_has_not_are_refused(tmp_path, change, words):
     plan = {**pendulum_plan(), **change}
-    if change.get("outputs") == [{"value": "end(y)", "unit": "mmm"}]:
+    if not words:
         zw.study(pendulum(), plan)  # a coordinate of functions has units of the user's own
         return
     with pytest.raises(zw.InputError) as caught:

@@ -190,6 +190,41 @@ def test_a_study_is_opened_again(system, whole):
         zw.open_study(whole.path / "nothing")
 
 
+def test_a_study_of_a_python_mechanism_is_opened_without_it(tmp_path):
+    from typer.testing import CliRunner
+
+    from zwang.cli.app import app
+
+    m, path = zw.library.bricard(), tmp_path / "a.zarr"
+    plan = {"grid": {"bar1.mass": [1.0, 2.0]}, "until": 0.1, "outputs": ["end(hinge1.angle)"]}
+    study = zw.study(m, plan, output=path).run(progress=False)
+    for again in (zw.open_study(path), zw.open_study(path, m)):
+        assert again.digest == study.digest
+        assert again.run_of(1)["hinge1.angle"][-1] == study.run_of(1)["hinge1.angle"][-1]
+    table = tmp_path / "a.csv"
+    result = CliRunner().invoke(app, ["export", str(path), "-o", str(table)])
+    assert result.exit_code == 0, result.output
+    assert table.read_text(encoding="utf-8").startswith("run,bar1.mass")
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_another_model_is_asked_for_and_nothing_is_to_be_removed(tmp_path, given):
+    m = zw.library.bricard()
+    path = tmp_path / "a.zarr"
+    plan = {"grid": {"bar1.mass": [1.0, 2.0]}, "until": 0.1, "outputs": ["end(hinge1.angle)"]}
+    study = zw.study(m, plan, output=path).run(progress=False)
+    heavier = zw.library.bricard(mass=3.0)
+    text = zw.study(heavier, plan).subject.text
+    (study.store().record / "model.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(zw.StoreError) as caught:
+        zw.open_study(path, heavier) if given else zw.open_study(path)
+    assert "zw.open_study(path, model" in str(caught.value)
+    assert ("another model" if given else "a Python model") in str(caught.value)
+    assert "remove" not in str(caught.value)
+    with pytest.raises(zw.StoreError, match=r"another plan. Choose another output\.$"):
+        zw.study(m, {**plan, "until": 0.2}, output=path).run(progress=False)
+
+
 def test_a_run_whose_forces_cannot_be_computed_is_a_row_with_its_sentence(
     system, tmp_path, monkeypatch
 ):

@@ -23,7 +23,13 @@ from zwang.model_files.expressions import (
     names_in,
     parse_expression,
 )
-from zwang.model_files.units import is_quantity, quantity
+from zwang.model_files.units import (
+    Dimension,
+    dimension_of_text,
+    in_units,
+    is_quantity,
+    quantity,
+)
 from zwang.multibody.parameter_expression import ParameterExpression
 
 __all__ = [
@@ -242,7 +248,7 @@ def _fits(shape: tuple[int, ...], allowed: tuple[int, ...]) -> bool:
 
 
 class Direction(FieldKind):
-    """``"x"``, ``"-z"`` or numbers."""
+    """``"x"``, ``"-z"`` or numbers, in any one unit: the difference of two points is one."""
 
     NAMES = ("x", "y", "z", "-x", "-y", "-z")
 
@@ -252,7 +258,26 @@ class Direction(FieldKind):
             return item.value
         if not isinstance(item.value, list):
             raise item.error(expected="'x', 'y', 'z', '-x', '-y', '-z' or three numbers")
-        return NumberArrayField("", ((2,), (3,))).read(item, constants)
+        found = NumberArrayField(None, ((2,), (3,))).read(item, constants)
+        self._require_one_unit(item, constants)
+        return found
+
+    def _require_one_unit(self, item: Item, constants: Constants) -> None:
+        """Refuse components in units of several kinds."""
+        measured = getattr(constants, "dimension", None)
+        found = [(entry, entry.value) for entry in item if isinstance(entry.value, str)]
+        known: dict[Dimension, Item] = {}
+        for entry, text in found:
+            if is_quantity(text):
+                dimension = dimension_of_text(text)
+            else:
+                dimension = None if measured is None else measured(text)
+            if dimension is not None and any(dimension):
+                known.setdefault(dimension, entry)
+        if len(known) > 1:
+            (first, _), (other, entry) = list(known.items())[:2]
+            told = f"{entry.value!r}, in {in_units(other)}"
+            raise entry.error(told, f"a component in {in_units(first)}, as the one before it")
 
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""

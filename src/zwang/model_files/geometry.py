@@ -10,8 +10,15 @@ import numpy as np
 from zwang.errors import ModelError
 from zwang.model_files.dimensions import Measured, require_unit
 from zwang.model_files.document import Item
-from zwang.model_files.expressions import ExpressionError, Node, evaluate, names_in
+from zwang.model_files.expressions import (
+    ExpressionError,
+    Node,
+    evaluate,
+    names_in,
+    parse_expression,
+)
 from zwang.model_files.fields import Constants, Map, NumberField, expression_error
+from zwang.model_files.units import Dimension
 from zwang.multibody.equal_descriptions import Comparable
 from zwang.multibody.parameter_expression import ParameterExpression
 
@@ -37,6 +44,11 @@ class FileConstants(dict[str, float]):
         super().__init__(constants)
         self.declared, self.measured = declared, measured
         self.parameters: Mapping[str, Any] = {}
+
+    def dimension(self, text: str) -> Dimension | None:
+        """What an expression is certainly measured in; None where that is not known."""
+        found = require_unit(text, parse_expression(text), self.measured, None, "")
+        return found.dimension if found is not None and found.given else None
 
     def number(self, item: Item, tree: Node, field: NumberField) -> FileExpression | None:
         """The expression of parameters at a place, checked; None if no parameter is in it."""

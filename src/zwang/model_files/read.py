@@ -12,6 +12,7 @@ from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.cases import require_cases
 from zwang.model_files.dimensions import Measured
 from zwang.model_files.document import Item, blaming, parse
+from zwang.model_files.event_values import value_watched
 from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions, names_used, time_formula
 from zwang.model_files.geometry import FileConstants
@@ -291,7 +292,18 @@ def _event(
         direction = given.get("direction", 0.0)
         whole = int(direction) if direction == int(direction) else direction
         at = given.get("at", 0.0)
+        if "at" in item:
+            at = value_watched(item["at"], at, source, _channel_units(model), definitions.given)
         return event(function, actions or "record", at=at, direction=whole)
+
+
+def _channel_units(model: tuple[Mechanism | None, System | None]) -> dict[str, str]:
+    """All names of channels with their units, outputs of the file included."""
+    mechanism, system = model
+    if mechanism is None:
+        return channel_units(system, None)
+    parts = mechanism.parts
+    return channel_units(MechanismNames(parts, parts.outputs), parts)
 
 
 def _watched(
@@ -306,12 +318,7 @@ def _watched(
     open_names = [n for n in used if n not in definitions.constants and n not in CONSTANTS]
     if set(plain).issuperset(open_names):
         return state_formula(source, names, definitions)
-    mechanism, system = model
-    if mechanism is not None:
-        parts = mechanism.parts
-        known = channel_units(MechanismNames(parts, parts.outputs), parts)
-    else:
-        known = channel_units(system, None)
+    known = _channel_units(model)
     if source.value in known:
         return source.value
     if any(name in known for name in used):

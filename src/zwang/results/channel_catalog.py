@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zwang.multibody.forces.friction import of_reaction
 from zwang.multibody.pose import SCALAR
 
 if TYPE_CHECKING:
@@ -255,7 +256,9 @@ def _friction(parts: Parts) -> Iterator[ChannelEntry]:
             if of in coordinates:
                 what = f"{quantity} of friction in joint {name}, along its {of}"
                 whole = f"{name}.friction_{quantity}"
-                yield ChannelEntry(whole, unit, what, "friction", name, quantity, joint=name)
+                # What is viscous alone follows from the rate, whatever the reaction is.
+                joint = name if of_reaction(e) else ""
+                yield ChannelEntry(whole, unit, what, "friction", name, quantity, joint=joint)
 
 
 def _multipliers(system: Any, parts: Parts | None) -> Iterator[ChannelEntry]:

@@ -122,14 +122,15 @@ class ChannelTable(Mapping[str, Channel]):
         at that state and at others along the run.
         ``run.reaction(joint).determinate`` decides it for every saved state. An output of the
         user's counts as determined if all channels are that it uses; whether some of them that are
-        not add up to one that is, is not looked for.
+        not add up to one that is, is not looked for. Of a run that was loaded without its system
+        components count as the whole reaction.
         """
         owner, _, part = name.rpartition(".")
         component = name not in self and part in PARTS and owner in self and self[owner].vector
         own = self[owner if component else name]
         if own.output:
             return self._output_is_determinate(name)
-        if not own.joint or self._statuses().get(own.joint, True):
+        if not own.joint or self.statuses().get(own.joint, True):
             return True
         known = self._components(own)
         return bool(known[PARTS.index(part)] if component and part != "magnitude" else known.all())
@@ -137,7 +138,8 @@ class ChannelTable(Mapping[str, Channel]):
     def _components(self, own: Channel) -> np.ndarray:
         """Which components of a channel of an indeterminate reaction are determinate."""
         quantity = own.name.removeprefix(f"{own.joint}.")
-        if not own.vector or quantity not in ("force", "moment"):
+        absent = isinstance(self._run.system, AbsentSystem)
+        if absent or not own.vector or quantity not in ("force", "moment"):
             return np.zeros(3, dtype=bool)
         if self._found is None:
             self._found = determinate_components(self._run)
@@ -155,7 +157,7 @@ class ChannelTable(Mapping[str, Channel]):
         return f" ({' and '.join(some)} determinate; else the value of least norm)"
 
     def _output_is_determinate(self, name: str) -> bool:
-        if all(self._statuses().values()):
+        if all(self.statuses().values()):
             return True
         run = self._run
         try:
@@ -167,9 +169,11 @@ class ChannelTable(Mapping[str, Channel]):
     def _rows(self) -> list[tuple[str, str, str]]:
         return [(c.name, c.unit, c.description + self._doubt(c)) for c in self._channels.values()]
 
-    def _statuses(self) -> dict[str, bool]:
+    def statuses(self) -> dict[str, bool]:
         """Joint or constraint → whether its force is determinate at the first saved state."""
         run = self._run
+        if isinstance(run.system, AbsentSystem):
+            return self._stored_statuses(run.system.indeterminate)
         if run.system.equations.rows_independent or not len(run):
             return {}
         if "_first" not in vars(self):
@@ -179,6 +183,14 @@ class ChannelTable(Mapping[str, Channel]):
             ).groups
             self._first = {name: str(g.status) == "determinate" for name, g in groups.items()}
         return self._first
+
+    def _stored_statuses(self, open_: tuple[str, ...]) -> dict[str, bool]:
+        """The same of a run without its system, as far as it is stored."""
+        record, found = self._run.force_record, dict.fromkeys(open_, False)
+        if record is None or "determinate" not in record or not len(self._run):
+            return found
+        # Of joints it is kept for all states, and verified.
+        return found | {name: bool(record.determinate(name)[0]) for name in record.layout.joints}
 
 
 def channels_of(run: Run) -> dict[str, Channel]:
@@ -359,13 +371,16 @@ def _recorded(run: Run) -> Iterator[Channel]:
                 f"{quantity} of {joint} on its second body",
                 lambda r, j=joint, k=quantity: getattr(r.reaction(j), k),
                 vector=True,
+                joint=joint,
             )
+    owners = {k: name for name, rows in record.layout.groups.items() for k in rows}
     for k, row in enumerate(record.layout.rows):
         yield Channel(
             f"{row}.multiplier",
             "",
             f"Lagrange multiplier of {row}",
             lambda _, k=k, record=record: record["multiplier"][:, k],
+            joint=owners.get(k, ""),
         )
     unit = "J" if record.layout.mechanism else ""
     for name, what in ENERGIES.items():

@@ -9,7 +9,7 @@ from zwang.errors import ZwangError
 if TYPE_CHECKING:
     from zwang.results.run import Run
 
-__all__ = ["ONE_OF_MANY", "PASSPORT_ROWS", "STAR", "determined"]
+__all__ = ["ONE_OF_MANY", "PASSPORT_ROWS", "STAR", "determined", "open_constraints"]
 
 #: Constraint rows beyond which determinacy of reactions, which takes dense decompositions, is not
 #: computed.
@@ -31,3 +31,16 @@ def determined(run: Run, name: str) -> bool:
         return run.channels.determinate(name)
     except ZwangError:  # no channel, or no unique motion there: nothing is known
         return True
+
+
+def open_constraints(run: Run) -> list[str] | None:
+    """Joints and constraints whose forces the motion leaves open at the first saved state.
+
+    They are stored with forces, for readers without the system; None where they are not known.
+    """
+    if sum(len(rows) for rows in run.system.groups.values()) > PASSPORT_ROWS:
+        return None
+    try:
+        return [name for name, known in run.channels.statuses().items() if not known]
+    except ZwangError:  # no unique motion there
+        return None

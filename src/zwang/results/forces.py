@@ -145,7 +145,19 @@ class StretchForces(ABC):
 
     def determinate(self, joint: str) -> np.ndarray:
         """Whether the force of a joint follows from the motion, at each state."""
+        told = self._sharing
+        if told is not None and joint in told.shares:
+            return told.shares[joint] <= NO_SHARE**2
         return np.array([at.get(joint, True) for at in self._determinate], dtype=bool)
+
+    @computed_once
+    def _sharing(self) -> MechanismForces | None:
+        """What tells the determinacy of all joints at once; None where there is no such thing."""
+        if not told_for_all_joints(self.equations):
+            return None
+        return MechanismForces(
+            self.equations, joined(self.q, self.v), self.t, self.parameters, self.p
+        )
 
     @computed_once
     def _determinate(self) -> list[dict[str, bool]]:
@@ -203,9 +215,12 @@ def _kind_of(equations: Equations) -> type[StretchForces]:
 
 
 def told_for_all_joints(equations: Equations) -> bool:
-    """Whether one kernel tells at which states the reactions of all joints are determinate."""
+    """Whether one kernel tells at which states the reactions of all joints are determinate.
+
+    It looks at the constraints alone: friction, which takes another kind of forces, has no part.
+    """
     parts = equations.mechanism
-    if parts is None or _kind_of(equations) is not MechanismForces:
+    if parts is None or _kind_of(equations) not in (MechanismForces, FunctionForces):
         return False
     return not untold_joints(parts)
 
@@ -432,11 +447,10 @@ class MechanismForces(StretchForces):
             del told[name]
         return told
 
-    def determinate(self, joint: str) -> np.ndarray:
-        """Whether the force of a joint follows from the motion, at each state."""
-        if untold_joints(self.bodies.parts) or joint not in self._places:
-            return super().determinate(joint)
-        return self._shares[self._places[joint]] <= NO_SHARE**2
+    @computed_once
+    def _sharing(self) -> MechanismForces | None:
+        """Itself, where determinacy is told for all joints."""
+        return self if told_for_all_joints(self.equations) else None
 
     @computed_once
     def _ends(self) -> _JointEnds:
@@ -504,11 +518,12 @@ class MechanismForces(StretchForces):
             found[place, doubtful] = np.concatenate([wrench.force, wrench.moment], axis=1)
 
     @computed_once
-    def _shares(self) -> FloatArray:
-        """Shares of the forces of joints in a dependency, squared, shape (joints, n)."""
+    def shares(self) -> dict[str, FloatArray]:
+        """Joint → its share in a dependency of forces, squared, at each state."""
         numbers = self._ends.numbers(self.p, random=True)
         kernel = self._blocks.kernel("shares", numbers)
-        return at_states(kernel, self.q, self.v, self.t, numbers)
+        found = at_states(kernel, self.q, self.v, self.t, numbers)
+        return {name: found[place] for name, place in self._places.items()}
 
 
 class _JointEnds(PassedOn):

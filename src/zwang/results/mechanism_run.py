@@ -129,8 +129,9 @@ class Reaction(Displayed):
         )
 
     def _determinacy(self) -> str:
-        equations, record = self._run.system.equations, self._run.force_record
-        kept = equations.rows_independent or (record is not None and "determinate" in record)
+        record = self._run.force_record
+        kept = record is not None and "determinate" in record
+        kept = kept or self._run.system.equations.rows_independent
         rows = sum(len(group) for group in self._run.system.groups.values())
         if not kept and len(self._run) * rows**2 > SHOWN_WORK:
             return "determinate tells whether the motion determines it"

@@ -12,6 +12,7 @@ import numpy as np
 from zwang.errors import DamageError, InputError, StoreError
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.results.certificate import RunCertificate
+from zwang.results.determined import open_constraints
 from zwang.results.force_record import ForceLayout, ForceRecord
 from zwang.results.model_digest import describe_events, describe_model, versions
 from zwang.results.run import Counts, Run
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "StoredRun",
     "closing_attributes",
+    "determinacy_news",
     "header_of",
     "news_of",
     "require_same_controllers",
@@ -95,6 +97,12 @@ def news_of(run: Run, known: Mapping[str, int]) -> dict[str, Any]:
         "events": [asdict(e) for e in run.events[known["events"] :]],
         "ranks": [r.to_dict() for r in run.ranks[known["ranks"] :]],
     }
+
+
+def determinacy_news(run: Run, forces: object) -> dict[str, Any]:
+    """Which constraints the motion leaves open, where a run begins that is stored with forces."""
+    found = None if forces is None or not len(run) else open_constraints(run)
+    return {} if found is None else {"indeterminate": found}
 
 
 def _segment(run: Run, segment: Segment) -> dict[str, Any]:
@@ -229,6 +237,10 @@ class AbsentSystem:
         self.constraints = tuple(model["constraints"])
         self.channels = ()
         self.path = stored.path
+        #: Joints and constraints whose forces the motion leaves open, as far as it is stored.
+        self.indeterminate: tuple[str, ...] = next(
+            (tuple(c["indeterminate"]) for c in stored.commits if "indeterminate" in c), ()
+        )
         if "forces" in stored.header:
             self.groups = ForceLayout.of(stored.header["forces"]).groups
 
@@ -339,7 +351,8 @@ def save(run: Run, path: Any) -> None:
     y = np.concatenate([run.q, run.v], axis=1)
     try:
         forces = None if record is None else record.arrays()
-        store.commit([run.t], [y], {**news_of(run, none), "open": False}, None, forces)
+        news = {**news_of(run, none), **determinacy_news(run, record), "open": False}
+        store.commit([run.t], [y], news, None, forces)
         store.close(closing_attributes(run))
     finally:
         store.release()

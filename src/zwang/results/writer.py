@@ -12,7 +12,7 @@ import numpy as np
 from zwang.errors import StoreError
 from zwang.results.event_rows import changed
 from zwang.results.force_record import ForceLayout, computed_forces
-from zwang.results.records import closing_attributes, news_of
+from zwang.results.records import closing_attributes, determinacy_news, news_of
 from zwang.results.run import Run
 from zwang.results.segments import EventRecord, RankChange, Segment
 from zwang.results.store import Store, Stored, read_store
@@ -85,6 +85,8 @@ class RunWriter:
         forces = self._computed(simulation, run)
         run = simulation.so_far() if forces else run  # with notes on them
         news = {**news_of(run, self.known), "open": simulation.open}
+        if self.store.rows == 0:
+            news |= determinacy_news(run, self.forces)
         sampled = simulation.controllers()
         if sampled:
             news["controllers"] = sampled

@@ -17,6 +17,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,13 +33,13 @@ from zwang.studies.compute import (
     TaskResult,
     Variable,
     blank_run,
-    unit_factor,
 )
 from zwang.studies.expressions import calls_in, dotted, evaluated, function_name, names_in
+from zwang.studies.output_units import output_factor, own_unit
 from zwang.studies.outputs import OutputRequest
 from zwang.studies.plan import StudyPlan
 from zwang.studies.reductions import REDUCTIONS
-from zwang.studies.subject import Subject
+from zwang.studies.subject import Subject, unit_in_plan
 from zwang.terms import FloatArray
 
 __all__ = ["AnalysisOutputs"]
@@ -109,10 +111,7 @@ class AnalysisOutputs:
     def _requests(self) -> list[OutputRequest]:
         if self.plan.outputs:
             over = self.times is not None
-            return [
-                OutputRequest(r.name, r.text, r.tree, dotted(r.tree) if over else None, r.unit)
-                for r in self.plan.outputs
-            ]
+            return [replace(r, channel=dotted(r.tree) if over else None) for r in self.plan.outputs]
         names = {
             "equilibrium": [*self.subject.system.coordinates, "stable"],
             "linearization": ["largest_real_part", "stable"],
@@ -147,7 +146,7 @@ class AnalysisOutputs:
             if self.times is not None and dotted(request.tree) is None:
                 raise UnknownNameError("name", name, [*constants, "end(…)", "peak(…)"])
             self._require_name(name)
-        unit_factor(self._unit(request), request.unit)
+        output_factor(request, self._unit_of)
 
     def _require_name(self, name: str) -> None:
         """Refuse a name that the analysis gives no value of."""
@@ -210,15 +209,17 @@ class AnalysisOutputs:
         ]
 
     def _unit(self, request: OutputRequest) -> str:
-        name, tree = dotted(request.tree), request.tree
-        if name is not None:
-            return self._unit_of(name)
-        if isinstance(tree, ast.Call) and function_name(tree) in REDUCTIONS:
-            own = REDUCTIONS[function_name(tree)].unit
-            return self._unit_of(dotted(tree.args[0]) or "") if own is None else own
-        return ""
+        """The unit of an output for which none is asked, where it follows from one quantity."""
+        return own_unit(request, self._unit_of)
+
+    @cached_property
+    def factors(self) -> dict[str, float]:
+        """By what values are multiplied for their unit, for each output."""
+        return {r.name: output_factor(r, self._unit_of) for r in self.requests}
 
     def _unit_of(self, name: str) -> str:
+        if name not in self.known and (name in self._constants({}) or name in self.plan.names):
+            return unit_in_plan(self.subject, self.plan, name)
         owner, _, part = name.rpartition(".")
         if self.plan.compute == "inverse_dynamics" and part in ("effort", "speed", "power"):
             along = self.known[owner].unit if owner in self.known else ""
@@ -253,8 +254,8 @@ class AnalysisOutputs:
             try:
                 lookup, known = self._analysed(own, values), self._constants(own)
                 for request in self.requests:
-                    factor = unit_factor(self._unit(request), request.unit)
-                    result.values[request.name][i] = factor * self._value(request, lookup, known)
+                    value = self._value(request, lookup, known)
+                    result.values[request.name][i] = self.factors[request.name] * value
                 result.status[i] = FINISHED
             except ZwangError as error:
                 result.reason[i] = str(error)

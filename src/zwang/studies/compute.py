@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +23,11 @@ from zwang.simulation.options import choices_of
 from zwang.studies.expressions import calls_in, dotted, evaluated, function_name, names_in
 from zwang.studies.finer import SAMPLES_PER_STEP, finer_value, unresolved
 from zwang.studies.initial_states import initial_states
+from zwang.studies.output_units import output_factor, own_unit
 from zwang.studies.outputs import OutputRequest
 from zwang.studies.plan import RESOLUTION, StudyPlan, located
 from zwang.studies.reductions import REDUCTIONS, OutputReduction, last_valid
-from zwang.studies.subject import Subject
+from zwang.studies.subject import Subject, unit_in_plan
 from zwang.terms import FloatArray
 
 __all__ = ["FAILED", "FINISHED", "MISSING", "REFUSED", "STATUS", "RunOutputs", "TaskResult"]
@@ -94,20 +95,6 @@ def blank_run(system: Any) -> Run:
         between=between,
         scales=scales,
     )
-
-
-def unit_factor(own: str, wanted: str | None) -> float:
-    """By what to multiply values in one unit for another that is asked for."""
-    from zwang.model_files.arithmetic import ExpressionError
-    from zwang.model_files.units import quantity
-
-    if wanted is None or not own:
-        return 1.0
-    plain = own.replace("²", "^2").replace(" ", "*")
-    try:
-        return 1.0 / quantity(f"1 {wanted}", plain)
-    except ExpressionError:
-        raise InputError(f"unit {wanted!r}", expected=f"one for a quantity in {own}") from None
 
 
 def _channels_in(request: OutputRequest) -> list[str]:
@@ -187,7 +174,9 @@ class RunOutputs:
                     own = f"{name}.{part}"
                     channel = None if request.channel is None else own
                     named, tree = f"{request.name}.{part}", ast.Constant(own)
-                    result.append(OutputRequest(named, own, tree, channel, request.unit))
+                    result.append(
+                        replace(request, name=named, text=own, tree=tree, channel=channel)
+                    )
             else:
                 result.append(request)
         return result
@@ -246,8 +235,7 @@ class RunOutputs:
                         name,
                         [*self.plan.names, *self.system.parameters, "end(…)", "peak(…)"],
                     )
-        if request.unit is not None:
-            self._factor(request)
+        output_factor(request, self._unit_of)
 
     def variables(self) -> list[Variable]:
         """All variables of the dataset."""
@@ -291,21 +279,20 @@ class RunOutputs:
         found = [(name, self.channel(name)[0]) for name in _channels_in(request)]
         return [name for name, channel in found if channel.joint or channel.output]
 
-    def _unit(self, request: OutputRequest) -> str:
-        """The unit of an output, where it follows from one channel."""
-        name = dotted(request.tree)
-        if name is not None:
-            return self.channel(name)[0].unit
-        if isinstance(request.tree, ast.Call) and function_name(request.tree) in REDUCTIONS:
-            reduction = REDUCTIONS[function_name(request.tree)]
-            if reduction.unit is not None:
-                return reduction.unit
-            of = dotted(request.tree.args[0])
-            return "" if of is None else self.channel(of)[0].unit
-        return ""
+    def _unit_of(self, name: str) -> str:
+        """The unit of a channel, a parameter or what varies; empty where it is not known."""
+        if name in self.system.parameters or name in self.plan.names:
+            return unit_in_plan(self.subject, self.plan, name)
+        return self.channel(name)[0].unit
 
-    def _factor(self, request: OutputRequest) -> float:
-        return unit_factor(self._unit(request), request.unit)
+    def _unit(self, request: OutputRequest) -> str:
+        """The unit of an output for which none is asked, where it follows from one channel."""
+        return own_unit(request, lambda name: self.channel(name)[0].unit)
+
+    @cached_property
+    def factors(self) -> dict[str, float]:
+        """By what values are multiplied for their unit, for each output."""
+        return {r.name: output_factor(r, self._unit_of) for r in self.requests}
 
     # --- times ------------------------------------------------------------------------------------
 
@@ -407,7 +394,7 @@ class RunOutputs:
             lambda of: simulated(here[of], None),
         )
         for request in self.requests:
-            result.values[request.name][own] = values.of(request) * self._factor(request)
+            result.values[request.name][own] = values.of(request) * self.factors[request.name]
         for k, reason in values.refusals.items():
             if result.status[here[k]] == FINISHED:
                 result.status[here[k]], result.reason[here[k]] = FAILED, reason

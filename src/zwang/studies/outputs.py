@@ -3,7 +3,8 @@
 "pin.angle"                       over the common times, or at the end where there are none
 "peak(pin.force.magnitude)"       a reduction, see `zwang.studies.reductions`
 "lift = end(rod.center.z) / L"    an expression of reductions and parameters, with a name
-{ name = "load", value = "peak(pin.force.magnitude)", unit = "kN" }
+{ name = "load", value = "peak(pin.force.magnitude)", unit = "kN" }      converted to kN
+{ name = "lift", value = "end(height)", value_in = "m", unit = "mm" }    said to be in m
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class OutputRequest:
     tree : as an expression.
     channel : the channel, where it is one over the common times.
     unit : in which it is kept; None for its own.
+    value_in : the unit that the user says the expression is in; None for what its channels have.
     """
 
     name: str
@@ -47,6 +49,7 @@ class OutputRequest:
     tree: ast.expr
     channel: str | None
     unit: str | None
+    value_in: str | None = None
 
     @property
     def over_time(self) -> bool:
@@ -76,7 +79,7 @@ def read_outputs(root: Item, *, series: bool) -> tuple[OutputRequest, ...]:
 
 
 def _output(item: Item, *, series: bool) -> OutputRequest:
-    name, text, unit = _parts(item)
+    name, text, unit, value_in = _parts(item)
     try:
         tree = parsed(text, "output")
         _require_reductions(tree)
@@ -90,23 +93,25 @@ def _output(item: Item, *, series: bool) -> OutputRequest:
             expected="a name of letters, digits, . _ - ( ) [ ]",
             advice='Give one: "load = peak(pin.force.magnitude) / 9.81".',
         )
-    return OutputRequest(name, text, tree, bare if series else None, unit)
+    return OutputRequest(name, text, tree, bare if series else None, unit or value_in, value_in)
 
 
-def _parts(item: Item) -> tuple[str | None, str, str | None]:
-    """Name, text and unit."""
+def _parts(item: Item) -> tuple[str | None, str, str | None, str | None]:
+    """Name, text, unit, and the unit that it is said to be in."""
     if isinstance(item.value, str):
         name, sign, text = item.value.partition("=")
-        return (name.strip(), text.strip(), None) if sign else (None, item.value.strip(), None)
+        own = (name.strip(), text) if sign else (None, item.value)
+        return own[0], own[1].strip(), None, None
     if not isinstance(item.value, dict) or "value" not in item:
         raise item.error(expected="text, or a table with value, name and unit")
+    keys = ("name", "value", "unit", "value_in")
     for entry in item:
-        if entry.name not in ("name", "value", "unit"):
-            raise entry.unknown(entry.name, ("name", "value", "unit"), "a key of an output")
+        if entry.name not in keys:
+            raise entry.unknown(entry.name, keys, "a key of an output")
         if not isinstance(entry.value, str):
             raise entry.error(expected="text")
     given = item.value
-    return given.get("name"), given["value"], given.get("unit")
+    return given.get("name"), given["value"], given.get("unit"), given.get("value_in")
 
 
 def _require_reductions(tree: ast.expr) -> None:

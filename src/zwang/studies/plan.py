@@ -22,6 +22,7 @@ from zwang.errors import InputError, ModelError, shown
 from zwang.model_files.document import Document, Item, Key, parse, read_text
 from zwang.model_files.fields import NumberField
 from zwang.studies.outputs import OutputRequest, read_outputs
+from zwang.studies.quoted_names import require_quoted
 from zwang.studies.samples import SampleBlock, product_rows
 from zwang.studies.variations import read_samples
 
@@ -337,6 +338,7 @@ def _table(root: Item, key: str) -> list[Item]:
 def _start(root: Item) -> dict[str, float | str]:
     result: dict[str, float | str] = {}
     for item in _table(root, "start"):
+        require_quoted(item)
         result[item.name] = _start_value(item)
     return result
 
@@ -358,6 +360,7 @@ def _start_value(item: Item) -> float | str:
 def _parameters(root: Item) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for item in _table(root, "parameters"):
+        require_quoted(item)
         if isinstance(item.value, list):
             result[item.name] = [NumberField().read(entry, {}) for entry in item]
         else:

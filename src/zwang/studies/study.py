@@ -42,9 +42,9 @@ from zwang.studies.dataset import (
 from zwang.studies.engines import TaskCall, run_tasks
 from zwang.studies.initial_states import initial_states
 from zwang.studies.plan import StudyPlan, plan_of
-from zwang.studies.quantities import given_unit
-from zwang.studies.subject import Subject, subject_of
+from zwang.studies.subject import Subject, subject_of, unit_in_plan
 from zwang.studies.task import (
+    NEEDS_MODEL,
     StudyTasks,
     decisive_versions,
     outputs_of,
@@ -60,6 +60,12 @@ if TYPE_CHECKING:
     from zwang.tracing.event import Watched
 
 __all__ = ["Study", "StudyProgress", "open_study", "study"]
+
+#: Advice where another model was given than that of a study.
+OF_MODEL = (
+    "Give the model that the study was made of, with its events if it has some: "
+    "zw.open_study(path, model, events={…})."
+)
 
 #: Runs in one task, unless the plan says: a sixteenth of all, from 64 to 16,384, and no more than
 #: fit into so many bytes.
@@ -174,13 +180,23 @@ def open_study(
     Parameters
     ----------
     path : folder of the dataset.
-    model : the model; a study of a model file has it in its folder.
+    model : the model; a study of a model file, or of a mechanism that can be written as one, has
+        it in its folder.
     scheduler, events : as for `study`.
     """
     store = open_store(path_of(path, "study", "the path of a folder"))
-    subject = subject_in(store) if model is None else subject_of(model, events)
-    found = Study(subject, stored_plan(store), store.path, scheduler)
-    found.require_same(store)
+    plan = stored_plan(store)
+    if model is not None:
+        found = Study(subject_of(model, events), plan, store.path, scheduler)
+        found.require_same(store, OF_MODEL)
+        return found
+    subject = subject_in(store)
+    found = Study(subject, plan, store.path, scheduler)
+    if store.header["digest"] != found.digest and not store.header["model"]:
+        # Of a model in Python, which is there as a file.
+        written = subject.system if subject.mechanism is None else subject.mechanism
+        found = Study(subject_of(written), plan, store.path, scheduler)
+    found.require_same(store, OF_MODEL if store.header["model"] else NEEDS_MODEL)
     return found
 
 
@@ -374,15 +390,12 @@ class Study:
             "model": "" if model is None else model.name,
         }
 
-    def require_same(self, store: StudyStore) -> None:
+    def require_same(self, store: StudyStore, advice: str = "Choose another output.") -> None:
         """Refuse a dataset of another plan, model or version."""
         if store.header["digest"] != self.digest:
             what = "plan" if store.header["plan_digest"] != self.plan.digest else "model"
-            raise StoreError(
-                f"study '{store.path}'",
-                but=f"is of another {what}",
-                advice="Choose another output, or remove it.",
-            )
+            of = f"another {what}" if advice != NEEDS_MODEL else "a Python model"
+            raise StoreError(f"study '{store.path}'", but=f"is of {of}", advice=advice)
         other = store.header["versions"]
         if other != decisive_versions() and store.missing():
             told = ", ".join(f"{name} {version}" for name, version in other.items())
@@ -402,7 +415,7 @@ class Study:
         layouts = [ArrayLayout("run", "<i8", runs, {"long_name": "number of the run"})]
         for name in self.plan.names:
             text = first[name].dtype.kind in "US"
-            unit = "" if text else self._unit_of(name)
+            unit = "" if text else unit_in_plan(self.subject, self.plan, name)
             layouts.append(ArrayLayout(name, "str" if text else "<f8", runs, _named(name, unit)))
         times = self.outputs.times
         if times is not None:
@@ -431,12 +444,6 @@ class Study:
         return layouts + [
             ArrayLayout(name, "<i8", runs, {"long_name": f"number of {name}"}) for name in counted
         ]
-
-    def _unit_of(self, name: str) -> str:
-        """The unit of what varies: its own, or that in which the plan has it."""
-        blocks = [b for b in self.plan.root if isinstance(b.value, dict) and name in b.value]
-        given = given_unit(blocks[0][name]) if blocks else ""
-        return self.subject.unit(name) or given
 
     @property
     def dataset(self) -> Any:

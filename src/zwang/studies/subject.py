@@ -26,7 +26,7 @@ from zwang.results.model_digest import describe_events, describe_model
 from zwang.simulation.start import parameter_rows
 from zwang.studies.outputs import TAKEN
 from zwang.studies.plan import SETTINGS, StudyPlan, located
-from zwang.studies.quantities import UNITS_OF_PARTS, require_kind, unit_of_value
+from zwang.studies.quantities import UNITS_OF_PARTS, given_unit, require_kind, unit_of_value
 from zwang.system import System
 from zwang.terms import FloatArray
 from zwang.tracing.event import Event, Watched, events_of
@@ -34,7 +34,7 @@ from zwang.tracing.event import Event, Watched, events_of
 if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
 
-__all__ = ["Subject", "subject_of"]
+__all__ = ["Subject", "subject_of", "unit_in_plan"]
 
 _ENTRY = re.compile(r"(?P<name>.+)\[(?P<place>\d{1,6})\]")
 
@@ -386,3 +386,10 @@ class Subject:
             return text_of(self.system if self.mechanism is None else self.mechanism)
         except ZwangError:
             return None
+
+
+def unit_in_plan(subject: Subject, plan: StudyPlan, name: str) -> str:
+    """The unit of a parameter or of what varies: its own, or that in which the plan has it."""
+    blocks = [b for b in plan.root if isinstance(b.value, dict) and name in b.value]
+    given = given_unit(blocks[0][name]) if blocks else ""
+    return subject.unit(name) or given

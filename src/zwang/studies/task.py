@@ -29,6 +29,7 @@ from zwang.studies.plan import StudyPlan, plan_of
 from zwang.studies.subject import Subject, subject_of
 
 __all__ = [
+    "NEEDS_MODEL",
     "StudyTasks",
     "TaskReport",
     "decisive_versions",
@@ -37,6 +38,11 @@ __all__ = [
     "run_task",
 ]
 
+#: Advice where a study is of a model that is not in its folder.
+NEEDS_MODEL = (
+    "Give the model in Python: zw.open_study(path, model). The numbers can be read without it: "
+    "xarray.open_zarr(path)."
+)
 #: Packages that decide the bits of results.
 DECISIVE = ("zwang", "numpy", "casadi", "llvmlite")
 
@@ -180,7 +186,7 @@ def subject_in(store: StudyStore, payload: bytes | None = None) -> Subject:
         raise StoreError(
             f"study '{store.path}'",
             but="is of a Python model, which is not stored with it",
-            advice="Give the model: zw.open_study(path, model).",
+            advice=NEEDS_MODEL,
         )
     name = store.header.get("model", "model")
     return subject_of(model_of(text.decode(), str(store.record / "model.toml"), name))

@@ -13,6 +13,7 @@ from zwang.model_files.document import Item, read_text
 from zwang.model_files.fields import NumberField
 from zwang.studies.distributions import DISTRIBUTIONS, Distribution
 from zwang.studies.quantities import require_kind
+from zwang.studies.quoted_names import require_quoted
 from zwang.studies.samples import MOST_SOBOL, GridSamples, ListedSamples, RandomSamples, SampleBlock
 from zwang.terms import FloatArray
 
@@ -23,6 +24,7 @@ MOST_VALUES, MOST_ROWS, MOST_LATIN = 1_000_000, 1_000_000, 10_000_000
 MOST_SAMPLES = 10**10
 MOST_NAMES = 1000
 _CUBES = ("random", "sobol", "latin_hypercube")
+_OF_AXIS = ("from", "to", "count", "spacing")
 
 
 def read_samples(root: Item, folder: Path) -> tuple[SampleBlock, ...]:
@@ -94,9 +96,10 @@ def _axis(item: Item) -> np.ndarray:
     """Values along an axis of a grid: listed, or from … to … in so many steps."""
     if not isinstance(item.value, dict):
         return _column(item, MOST_VALUES)
+    require_quoted(item, _OF_AXIS)
     for key in item:
-        if key.name not in ("from", "to", "count", "spacing"):
-            raise key.unknown(key.name, ("from", "to", "count", "spacing"), "a key of an axis")
+        if key.name not in _OF_AXIS:
+            raise key.unknown(key.name, _OF_AXIS, "a key of an axis")
     for key in ("from", "to", "count"):
         if key not in item:
             raise item.error(but=f"'{key}' is missing", expected="from, to and count")
@@ -122,6 +125,8 @@ def _grid(item: Item) -> GridSamples:
 
 def _listed(item: Item) -> ListedSamples:
     entries = _entries(item)
+    for entry in entries:
+        require_quoted(entry)
     columns = [_column(e, MOST_ROWS) for e in entries]
     sizes = {len(column) for column in columns}
     if len(sizes) > 1:
@@ -200,6 +205,7 @@ def _distribution(item: Item, method: str) -> Distribution:
         found = Distribution("uniform", tuple(NumberField().read(e, {}) for e in item))
     else:
         known = (*DISTRIBUTIONS, "choice")
+        require_quoted(item, known)
         if not isinstance(value, dict) or len(value) != 1:
             example = "[low, high] or " if method != "random" else ""
             raise item.error(expected=f"{example}a distribution, such as {{ normal = [1.0, 0.1] }}")

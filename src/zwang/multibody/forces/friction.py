@@ -42,6 +42,7 @@ __all__ = [
     "friction_element",
     "friction_force",
     "joint_frictions",
+    "of_reaction",
 ]
 
 #: Joint kinds that may have friction.
@@ -145,7 +146,12 @@ class JointFriction:
     @property
     def of_reaction(self) -> bool:
         """Whether the reaction has a part in it, as it has in all that is not viscous alone."""
-        return tuple(self.element.law.shapes) != VISCOUS
+        return of_reaction(self.element)
+
+
+def of_reaction(friction: Element) -> bool:
+    """Whether the reaction has a part in friction, as it has in all that is not viscous alone."""
+    return tuple(friction.law.shapes) != VISCOUS
 
 
 def joint_frictions(parts: Parts) -> list[JointFriction]:

@@ -1,0 +1,74 @@
+"""The values that events of a model file watch for, in the unit of what they watch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from zwang.errors import ModelError
+from zwang.model_files.dimensions import Measured, NamesMeasured, require_unit
+from zwang.model_files.document import Item
+from zwang.model_files.expressions import ExpressionError, parse_expression
+from zwang.model_files.units import (
+    Dimension,
+    dimension_of_text,
+    dimension_of_unit,
+    in_units,
+    is_quantity,
+    quantity,
+    unit_of,
+)
+
+__all__ = ["value_watched"]
+
+
+def value_watched(
+    item: Item, at: float, source: Item, channels: Mapping[str, str], given: NamesMeasured
+) -> float:
+    """The value at which an event happens; refused in a unit that what it watches is not in.
+
+    Parameters
+    ----------
+    item, at : what stands in the file, and the number that was read there, in SI units.
+    source : what is watched, a channel or an expression.
+    channels : name → unit, empty where it has none.
+    given : what constants and parameters are measured in.
+    """
+    text, watched = item.value, source.value
+    if not isinstance(text, str) or not isinstance(watched, str):
+        return at
+    unit = channels.get(watched.strip(), "").replace(" ", "*").replace("²", "^2")
+    if unit == "1" or dimension_of_unit(unit) is None:  # the user's own
+        return at
+    if unit and is_quantity(text):
+        try:  # an output of the file may be in kN
+            return quantity(text, unit)
+        except ExpressionError:
+            raise _of_another_kind(item, watched, unit) from None
+    known = {n: Measured(d) for n, u in channels.items() if u and (d := dimension_of_unit(u))}
+    own = dimension_of_text(text) if is_quantity(text) else _dimension(text, given)
+    wanted = dimension_of_unit(unit) if unit else _dimension(watched, {**known, **given})
+    # A number without dimension may be of any, but not one with a unit such as rad.
+    plain = own is None or not (any(own) or is_quantity(text))
+    if plain or wanted is None or not (unit or any(wanted)) or own == wanted:
+        return at
+    raise _of_another_kind(item, watched, unit or in_units(wanted))
+
+
+def _dimension(text: str, names: NamesMeasured) -> Dimension | None:
+    """Dimension of an expression; None where it is not known."""
+    try:
+        found = require_unit(text, parse_expression(text), names, None, "")
+    except ExpressionError:  # told where the expression is used
+        return None
+    return None if found is None else found.dimension
+
+
+def _of_another_kind(item: Item, watched: str, unit: str) -> ModelError:
+    text = item.value.strip()
+    number = text.removesuffix(unit_of(text) or "").strip()
+    line = f'at = "{number} {unit}"' if is_quantity(text) else f'at = "1 {unit}"'
+    return item.error(
+        repr(text),
+        f"a value of {watched.strip()}, which is in {unit}",
+        f"Write it in that unit or one of its kind, as {line}.",
+    )

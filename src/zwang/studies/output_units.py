@@ -1,0 +1,305 @@
+"""What the outputs of a plan are measured in, and by what they are converted.
+
+2 * peak(pin.force.magnitude)        N, as its channel: numbers in products have no unit
+end(rod.position.z) - 0.1            m: numbers in sums are in SI units
+motor.torque * motor.speed           of a known dimension, N m/s
+end(height)                          not known, where the model gives `height` no unit
+
+A unit that is asked for is converted to where this is known; else the plan says it, ``value_in``.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from zwang.errors import InputError
+from zwang.model_files.arithmetic import ExpressionError
+from zwang.model_files.units import PLAIN, Dimension, dimension_of_unit, in_units, quantity, times
+from zwang.studies.expressions import CONSTANTS, FUNCTIONS, dotted, function_name
+from zwang.studies.outputs import OutputRequest
+from zwang.studies.reductions import REDUCTIONS
+
+__all__ = ["output_factor", "own_unit"]
+
+#: Name of a channel, a parameter or what varies → its unit, empty where it has none.
+UnitOf = Callable[[str], str]
+
+_OF_ANGLES = {"sin", "cos", "tan", "asin", "acos", "atan", "exp", "log"}
+#: Units that count turns: whether 1/s counts these or radians, no dimension tells.
+_TURNS = re.compile(r"\b(rpm|[kMm]?Hz|hertz|rev\w*|turns?|cycles?)\b", re.IGNORECASE)
+#: Relative difference up to which two factors are the same.
+SAME = 1e-9
+
+
+class MeasuredOutput(NamedTuple):
+    """What an expression is measured in.
+
+    Attributes
+    ----------
+    dimension : powers of metre, kilogram and second.
+    scale : what one of it is in SI units.
+    unit : as it is written; empty of products.
+    number : whether it is a plain number, which a sum takes for one in SI units.
+    """
+
+    dimension: Dimension
+    scale: float = 1.0
+    unit: str = ""
+    number: bool = False
+
+
+_NUMBER = MeasuredOutput(PLAIN, number=True)
+
+
+class _UnknownUnitError(Exception):
+    """The unit of an expression is not known, for a reason that is a clause."""
+
+
+def own_unit(request: OutputRequest, unit_of: UnitOf) -> str:
+    """The unit of an output where none is asked for: of one channel, or of a reduction of one."""
+    tree, name = request.tree, dotted(request.tree)
+    if name is not None:
+        return unit_of(name)
+    if isinstance(tree, ast.Call) and function_name(tree) in REDUCTIONS:
+        own = REDUCTIONS[function_name(tree)].unit
+        return unit_of(dotted(tree.args[0]) or "") if own is None else own
+    return ""
+
+
+def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
+    """By what to multiply the values of an output for the unit that is asked for.
+
+    Raises
+    ------
+    InputError
+        The unit is of another kind, or it is not known what the output is measured in.
+    """
+    wanted, said = request.unit, request.value_in
+    if wanted is None:
+        return 1.0
+    if said is not None:
+        _require_said(request, said, unit_of)
+        return 1.0 if wanted == said else _converted(said, wanted)
+    try:
+        found = _measured(request.tree, unit_of)
+    except _UnknownUnitError as reason:
+        raise _unknown(request, *reason.args) from None
+    if found.unit:
+        factor = _converted(found.unit, wanted)
+    else:
+        factor = _by_dimension(request, found)
+    own = _number_in(request.tree)
+    if factor != 1.0 and abs(own / factor - 1.0) < SAME:
+        unit = found.unit or in_units(found.dimension)
+        raise InputError(
+            f"output {request.name!r}",
+            but=f"is multiplied by {own:.6g}, and its unit {wanted!r} converts {unit} by the same "
+            "once more",
+            advice=f"Leave the number out of the expression, or write value_in = {wanted!r} in "
+            "place of unit where the expression is in that unit already.",
+        )
+    return factor
+
+
+def _require_said(request: OutputRequest, said: str, unit_of: UnitOf) -> None:
+    """Refuse a unit that an expression is certainly not in."""
+    try:
+        found = _measured(request.tree, unit_of)
+    except _UnknownUnitError:
+        return
+    own = _of_unit(said)
+    if own is None or found.number:
+        return
+    same = abs(own.scale / found.scale - 1.0) < SAME
+    if own.dimension != found.dimension or (_number_in(request.tree) == 1.0 and not same):
+        wanted = request.unit if own.dimension == found.dimension else None
+        raise InputError(
+            f"value_in {said!r}",
+            expected=f"the unit that {request.text!r} is in",
+            found=f"another one than {_told(found)}",
+            advice=None if wanted is None else f"Write unit = {wanted!r} alone, which converts.",
+        )
+
+
+def _converted(own: str, wanted: str) -> float:
+    plain = own.replace("²", "^2").replace(" ", "*")
+    try:
+        return 1.0 / quantity(f"1 {wanted}", plain)
+    except ExpressionError:
+        raise InputError(f"unit {wanted!r}", expected=f"one for a quantity in {own}") from None
+
+
+def _by_dimension(request: OutputRequest, found: MeasuredOutput) -> float:
+    """The factor for an expression whose dimension is known, and not its unit as text."""
+    wanted = request.unit
+    assert wanted is not None
+    if _TURNS.search(wanted):
+        raise _unknown(request, "an expression may count turns or radians")
+    dimension = dimension_of_unit(wanted)
+    if dimension != found.dimension:
+        raise InputError(
+            f"unit {wanted!r}",
+            expected=f"one for a quantity in {in_units(found.dimension)}, as {request.text!r} is",
+        )
+    return found.scale / quantity(f"1 {wanted}", None)
+
+
+def _unknown(request: OutputRequest, reason: str, advice: str | None = None) -> InputError:
+    """The refusal of a unit where it is not known what to convert from."""
+    wanted = request.unit or ""
+    dimension = dimension_of_unit(wanted)
+    if dimension is None or "hz" in wanted.lower():
+        own = wanted
+    else:
+        own = in_units(dimension) if any(dimension) else "rad"
+        own = "rad/s" if _TURNS.search(wanted) else own
+    unit = "" if own == wanted else f', unit = "{wanted}"'
+    line = f'{{ name = "{request.name}", value = "{request.text}", value_in = "{own}"{unit} }}'
+    return InputError(
+        f"unit {wanted!r}",
+        must="be one that the output can be converted to",
+        but=reason,
+        advice=advice or f"Say what the expression is in: {line}.",
+    )
+
+
+def _of_unit(unit: str) -> MeasuredOutput | None:
+    """That of a unit as channels have it; None where it is not known."""
+    if not unit:
+        return None
+    if unit == "1":
+        return MeasuredOutput(PLAIN)
+    dimension = dimension_of_unit(unit)
+    if dimension is None:
+        return None
+    plain = unit.replace("²", "^2").replace(" ", "*")
+    try:
+        return MeasuredOutput(dimension, quantity(f"1 {plain}", None), unit)
+    except ExpressionError:
+        return None
+
+
+def _measured(node: ast.expr, unit_of: UnitOf) -> MeasuredOutput:
+    name = dotted(node)
+    if name is not None:
+        return _NUMBER if name in CONSTANTS else _of_name(name, unit_of)
+    if isinstance(node, ast.Constant):
+        return _NUMBER
+    if isinstance(node, ast.UnaryOp):
+        return _measured(node.operand, unit_of)
+    if isinstance(node, ast.BinOp):
+        return _of_operation(node, unit_of)
+    assert isinstance(node, ast.Call)  # `parsed` lets nothing else through
+    kind = function_name(node)
+    if kind in FUNCTIONS:
+        return _of_function(kind, [_measured(part, unit_of) for part in node.args])
+    reduction = REDUCTIONS[kind]
+    if reduction.of == "event" and not reduction.unit:
+        return MeasuredOutput(PLAIN)
+    if reduction.unit:
+        return _of_unit(reduction.unit) or _NUMBER
+    found = _of_name(dotted(node.args[0]) or "", unit_of)
+    if reduction.unit is None:
+        return found
+    return MeasuredOutput(
+        times(found.dimension, (0.0, 0.0, 1.0)), found.scale
+    )  # an integral over time
+
+
+def _of_name(name: str, unit_of: UnitOf) -> MeasuredOutput:
+    found = _of_unit(unit_of(name))
+    if found is None:
+        raise _UnknownUnitError(f"{name!r} has no unit in the model")
+    return found
+
+
+def _of_function(kind: str, parts: list[MeasuredOutput]) -> MeasuredOutput:
+    if kind == "sqrt":
+        return _power(parts[0], 0.5)
+    if kind in _OF_ANGLES:
+        if parts[0].dimension != PLAIN or parts[0].scale != 1.0:
+            raise _UnknownUnitError(f"{kind} is of a quantity in {_told(parts[0])}")
+        return _NUMBER
+    found = parts[0]
+    for part in parts[1:]:  # abs, minimum, maximum, hypot, atan2
+        found = _of_terms(found, part)
+    return MeasuredOutput(PLAIN, unit="rad") if kind == "atan2" else found
+
+
+def _of_operation(node: ast.BinOp, unit_of: UnitOf) -> MeasuredOutput:
+    left, right = _measured(node.left, unit_of), _measured(node.right, unit_of)
+    if isinstance(node.op, ast.Add | ast.Sub):
+        return _of_terms(left, right)
+    if isinstance(node.op, ast.Pow):
+        if left.number and right.number:
+            return _NUMBER
+        exponent = _number_in(node.right)
+        if not right.number or math.isnan(exponent):
+            raise _UnknownUnitError("it has a power that is no number")
+        return left if exponent == 1.0 else _power(left, exponent)
+    over = isinstance(node.op, ast.Div)
+    if right.number:
+        return left
+    if left.number and not over:
+        return right
+    power = -1.0 if over else 1.0
+    return MeasuredOutput(
+        times(left.dimension, right.dimension, power), left.scale * right.scale**power
+    )
+
+
+def _power(base: MeasuredOutput, exponent: float) -> MeasuredOutput:
+    if base.number:
+        return base
+    return MeasuredOutput(times(PLAIN, base.dimension, exponent), base.scale**exponent)
+
+
+def _of_terms(left: MeasuredOutput, right: MeasuredOutput) -> MeasuredOutput:
+    """That of a sum; a plain number is in SI units, and so is no term beside others."""
+    if left.number and right.number:
+        return _NUMBER
+    for one, other in ((left, right), (right, left)):
+        if one.number and other.scale == 1.0:
+            return other
+    same = abs(left.scale / right.scale - 1.0) < SAME
+    mixed = not (left.number or right.number) and left.dimension != right.dimension
+    if mixed or left.number or right.number or not same:
+        reason = f"it has terms in {_told(left)} and in {_told(right)}"
+        raise _UnknownUnitError(reason, "Add what is in one unit only." if mixed else None)
+    return left if left.unit == right.unit else MeasuredOutput(left.dimension, left.scale)
+
+
+def _told(found: MeasuredOutput) -> str:
+    return found.unit or in_units(found.dimension)
+
+
+def _number_in(node: ast.expr) -> float:
+    """The number that a product is multiplied by; not a number where it is no product."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    name = dotted(node)
+    if name is not None:
+        return CONSTANTS.get(name, 1.0)
+    if isinstance(node, ast.UnaryOp):
+        own = _number_in(node.operand)
+        return -own if isinstance(node.op, ast.USub) else own
+    if isinstance(node, ast.BinOp):
+        left, right = _number_in(node.left), _number_in(node.right)
+        try:
+            if isinstance(node.op, ast.Mult):
+                return left * right
+            if isinstance(node.op, ast.Div):
+                return left / right
+            if isinstance(node.op, ast.Pow):
+                return left**right
+        except (ZeroDivisionError, OverflowError):
+            return math.nan
+        return math.nan
+    assert isinstance(node, ast.Call)
+    if function_name(node) == "abs":
+        return _number_in(node.args[0])
+    return 1.0 if function_name(node) in REDUCTIONS else math.nan
