@@ -1,10 +1,12 @@
 """Docstrings and properties as we write them, made ready for the reference.
 
-An extension of Griffe, the reader behind mkdocstrings. It does two things.
+An extension of Griffe, the reader behind mkdocstrings. It does three things.
 
 Our lists of parameters, attributes and errors say what a thing is, as its type stands in the
 signature: ``M : mass matrix, shape (…, n, n).`` numpydoc would take that text for a type, so it is
 moved to the next line, where descriptions belong; an entry for several names is repeated for each.
+
+Tables are indented blocks, in which backticks are no marks but letters: they are left out there.
 
 Methods decorated with ``computed_once`` are shown as the properties they are to a user.
 """
@@ -18,6 +20,8 @@ import griffe
 
 SECTIONS = {"Parameters", "Attributes", "Raises", "Returns", "Other Parameters", "Yields"}
 UNDERLINE = re.compile(r"-{3,}")
+#: A name between backticks, or the gap between two columns.
+TICKED = re.compile(r"`(?P<name>[^`]+)`|(?P<gap>  +)")
 ENTRY = re.compile(r"(?P<names>[*\w]+(?:, [*\w]+)*) : (?P<text>\S.*)")
 
 
@@ -33,7 +37,7 @@ def rewrite(docstring: str) -> str:
         names.clear()
         description.clear()
 
-    lines = docstring.split("\n")
+    lines = _tables_without_ticks(docstring.split("\n"))
     section = ""
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if names and line.startswith("    "):
@@ -50,6 +54,31 @@ def rewrite(docstring: str) -> str:
             description.append(f"    {entry['text']}")
     finish()
     return "\n".join(result)
+
+
+def _tables_without_ticks(lines: list[str]) -> list[str]:
+    """The lines; in indented blocks, where backticks would be printed, names stand without them."""
+    made, inside, before = [], False, ""
+    for line in lines:
+        inside = line.startswith("    ") and (inside or not before.strip())
+        made.append(_without_ticks(line) if inside else line)
+        before = line
+    return made
+
+
+def _without_ticks(line: str) -> str:
+    """A row of a table without backticks, its columns where they were."""
+    short = 0
+
+    def plain(found: re.Match[str]) -> str:
+        nonlocal short
+        if found["name"]:
+            short += 2
+            return found["name"]
+        room, short = found["gap"] + " " * short, 0
+        return room
+
+    return TICKED.sub(plain, line)
 
 
 class HouseStyle(griffe.Extension):

@@ -239,7 +239,7 @@ def markdown(
 def _section(
     row: Row, tests: list[str], snippet: Snippet | None, wrong: list[misprints.Misprint]
 ) -> str:
-    lines = [f"## {row.id} · {_plain(row.where)} {{ #{row.id} }}", "", f"{_plain(row.says)}.", ""]
+    lines = [f"## {row.id} · {_plain(row.where)} {{ #{row.id} }}", "", f"{_set(row.says)}.", ""]
     given = numbers(row.where)
     if len(given) > 1 and not row.id.startswith("XX"):  # each a word of its own, for searches
         lines += [f"Equations {' '.join(given)}.", ""]
@@ -291,6 +291,20 @@ def _plain(text: str) -> str:
     for character in "\\|*_[]<>":
         text = text.replace(character, f"&#{ord(character)};")
     return text
+
+
+#: A letter with an index, ``M_s`` or ``Q_{A,z}``, as `_plain` leaves it; and what is raised.
+WITH_INDEX = re.compile(
+    "((?:[A-ZΑ-Ωα-ω]|(?<![a-z])[a-z])[\u0300-\u036f′]*(?:<sup>[^<]*</sup>)?)"
+    r"&#95;(?:\{([^}]*)\}|([A-Za-z0-9⊥α-ω])(?![a-z]))"
+)
+RAISED = re.compile(r"\^(?:\(([^()]*)\)|([A-Za-z])(?![a-z]))")
+
+
+def _set(text: str) -> str:
+    """A claim with its indices below the line, and powers above it."""
+    raised = RAISED.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", _plain(text))
+    return WITH_INDEX.sub(lambda m: f"{m[1]}<sub>{m[2] or m[3]}</sub>", raised)
 
 
 def _short(dotted: str) -> str:

@@ -1,12 +1,14 @@
 """Results are one short line at the prompt, and text or tables in a notebook."""
 
+import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.display import html_table, plain_number
+from zwang.display import VideoPath, html_table, plain_number
 
 #: Letters that a line at the prompt may have.
 SHORT = 260
@@ -121,7 +123,7 @@ def test_a_long_mechanism_is_cut(results):
 
 
 def test_cells_are_text_never_markup():
-    html = html_table(["<b>"], [["<script>alert(1)</script>"], ["12.5"]])
+    html = html_table(["<b>", "n"], [["<script>alert(1)</script>", "12.5"]])
     assert "<script>" not in html
     assert "<b>" not in html
     assert "text-align:right" in html
@@ -157,3 +159,43 @@ def test_numbers_of_tables_have_powers_of_ten_only_where_they_need_them():
     given = (15964.23, 4239.45, 12.3456, -0.0, 3.2e-7, 2e7, 999.96, -1234.5)
     shown = [plain_number(x) for x in given]
     assert shown == ["15964", "4239", "12.35", "0", "3.2e-07", "2e+07", "1000", "-1234"]
+
+
+def test_a_solution_shows_no_rounding_as_a_number():
+    """Beside accelerations of 10, 8e-31 is what is left of a zero."""
+    system = zw.System(
+        ["x", "y"],
+        mass=np.diag([1.0, 1e-3]),
+        force=[0.1, 1e-33],
+        constraints={"row": lambda q: q[0] - 1e-16 * q[1]},
+    )
+    solution = system.solve([0.0, 0.0], [0.0, 0.0])
+    for shown in (str(solution), solution._repr_html_()):
+        assert not re.search(r"\de-[23]\d", shown), shown
+
+
+def test_columns_of_tables_have_one_side_and_their_headings_too():
+    html = html_table(["name", "value", "mixed"], [["a", "1.5", "2"], ["b", "-3", "x, y"]])
+    sides = re.findall(r"text-align:(left|right)", html)
+    assert sides == ["left", "right", "left"] * 3
+
+
+def test_parameters_of_a_system_are_written_briefly_and_alike():
+    system = zw.System(["x"], mass=[[1.0]], parameters={"c": 0.1 + 0.2, "d": [1.0, 2.0]})
+    html = system._repr_html_()
+    assert "0.30000000000000004" not in html
+    assert "0.3</td>" in html
+    assert set(re.findall(r"text-align:(left|right)", html)) == {"left"}
+
+
+def test_a_video_is_shown_in_a_notebook_and_is_still_a_path(tmp_path):
+    path = VideoPath(tmp_path / "swing.gif")
+    assert path._repr_html_() is None  # nothing there
+    path.write_bytes(b"GIF89a")
+    assert path._repr_html_().startswith('<img src="data:image/gif;base64,R0lGODlh"')
+    film = path.with_suffix(".mp4")
+    film.write_bytes(b"0")
+    assert film._repr_html_().startswith('<video src="data:video/mp4')
+    assert isinstance(path, Path)
+    assert Path(path) == path
+    assert path.parent._repr_html_() is None

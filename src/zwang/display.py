@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from html import escape
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 __all__ = [
     "Displayed",
+    "VideoPath",
     "counted",
     "html_table",
     "plain_number",
     "preformatted",
     "shown_once",
+    "typeset",
     "without_rounding",
 ]
 
@@ -25,13 +29,29 @@ WRITTEN_OUT = 6
 SUBNORMAL = float(np.finfo(float).tiny)
 #: Numbers from here on are written with a power of ten in tables.
 LONGEST_WHOLE = 1e7
+#: Videos that a notebook shows, and up to how many bytes they are put into it.
+VIDEOS = {".mp4": "video/mp4", ".gif": "image/gif", ".webp": "image/webp"}
+LARGEST_SHOWN = 20_000_000
 #: Parts of the numbers that a value is computed from below which it is their rounding.
 ROUNDED = 1e-12
 #: Letters of a field at the prompt, and of a whole line there.
 FIELD, LINE = 60, 200
-#: Numbers of a table are set flush right, like those of a column on paper.
+#: Numbers of a column are set flush right, as on paper, and so is what stands above them.
 _TITLE = "text-align:left; font-weight:bold; white-space:nowrap"
 _CELL = "text-align:{side}; padding:0.15em 0.7em"
+
+
+class VideoPath(type(Path())):
+    """The path of a video, which a notebook shows."""
+
+    def _repr_html_(self) -> str | None:
+        kind = self.suffix.lower()
+        if kind not in VIDEOS or not self.is_file() or self.stat().st_size > LARGEST_SHOWN:
+            return None
+        source = f"data:{VIDEOS[kind]};base64,{b64encode(self.read_bytes()).decode()}"
+        if kind == ".mp4":
+            return f'<video src="{source}" controls loop style="max-width:100%"></video>'
+        return f'<img src="{source}" alt="{escape(self.name)}" style="max-width:100%">'
 
 
 class Displayed:
@@ -80,13 +100,22 @@ def plain_number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
-def without_rounding(value: float, size: float) -> float:
-    """The value, or 0 where it is what rounding leaves of numbers of a size.
+def typeset(unit: str) -> str:
+    """A unit as it is printed.
+
+    >>> typeset("N*m/rad")
+    'N m/rad'
+    """
+    return unit.replace("*", " ")
+
+
+def without_rounding(value: float, size: float, share: float = ROUNDED) -> float:
+    """The value, or 0 where it is what rounding leaves of numbers of a size: a share of it.
 
     >>> without_rounding(3.1e-17, 1.0), without_rounding(0.02, 1.0)
     (0.0, 0.02)
     """
-    return 0.0 if abs(value) <= ROUNDED * size else float(value)
+    return 0.0 if abs(value) <= share * size else float(value)
 
 
 def _cut(text: str, most: int) -> str:
@@ -110,28 +139,35 @@ def shown_once(figures: Any, figure: Any) -> Any:
     return figure
 
 
-def preformatted(text: str) -> str:
-    """Plain text for a notebook, its columns kept."""
-    return f"<pre>{escape(text)}</pre>"
+def preformatted(text: str, *, wrapped: bool = False) -> str:
+    """Plain text for a notebook: its columns kept, or its sentences broken where they must be."""
+    style = ' style="white-space:pre-wrap"' if wrapped else ""
+    return f"<pre{style}>{escape(text)}</pre>"
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "") -> str:
-    """A table for a notebook: cells as plain text, numbers flush right."""
+    """A table for a notebook: cells as plain text, columns of numbers flush right."""
+    rows = [tuple(row) for row in rows]
+    columns = [[row[k] for row in rows if k < len(row)] for k in range(len(head))]
+    sides = ["right" if cells and all(map(_number, cells)) else "left" for cells in columns]
     title = f'<caption style="{_TITLE}">{escape(caption)}</caption>' if caption else ""
-    top = "".join(f'<th style="{_CELL.format(side="left")}">{escape(name)}</th>' for name in head)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table>{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    top = _line("th", head, sides)
+    body = "".join(_line("td", row, sides) for row in rows)
+    return f"<table>{title}<thead>{top}</thead><tbody>{body}</tbody></table>"
 
 
-def _cell(text: str) -> str:
-    return (
-        f'<td style="{_CELL.format(side="right" if _number(text) else "left")}">{escape(text)}</td>'
+def _line(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:
+    """A row of a table, each cell on the side of its column."""
+    made = (
+        f'<{tag} style="{_CELL.format(side=side)}">{escape(text)}</{tag}>'
+        for text, side in zip(cells, sides, strict=False)
     )
+    return f"<tr>{''.join(made)}</tr>"
 
 
 def _number(text: str) -> bool:
     try:
-        float(text)
+        float(text.replace("\N{MINUS SIGN}", "-"))
     except ValueError:
-        return False
+        return not text
     return True

@@ -77,9 +77,12 @@ class ZwangError(Exception):
         given as `found` or `but`, `expected` what was given as `expected` or `must`.
     batch_place : which of many systems that were given together it is about, and how many more
         there are of which the like holds; None of a single one.
+    run : what there is of a run that the error ended, where the law of a controller raised it or a
+        store could not be written; else None.
     """
 
     batch_place: tuple[int, int] | None = None
+    run: Any = None
 
     def __init__(
         self,
@@ -453,8 +456,6 @@ class StoreError(ZwangError):
     ----------
     run : what there is of the run in memory and on the disk, where writing failed; else None.
     """
-
-    run: Any = None
 
 
 class DamageError(StoreError):

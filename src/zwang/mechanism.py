@@ -32,7 +32,7 @@ from zwang.errors import AssemblyError, InputError, UnknownNameError, ZwangError
 from zwang.linalg.products import matvec
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.call_log import described
-from zwang.multibody.connections import connections, connections_in_words
+from zwang.multibody.connections import bodies_in_words, connections, connections_in_words
 from zwang.multibody.constraint_methods import ConstraintBuilder
 from zwang.multibody.equal_descriptions import LatestOfEach, recipe_key
 from zwang.multibody.explanation import MechanismExplanation
@@ -217,7 +217,7 @@ class MechanismSystem(MechanismMotions, System):  # type: ignore[override] - ass
 
     def __repr__(self) -> str:
         return (
-            f"<MechanismSystem of {counted(len(self.parts.bodies), 'body', 'bodies')} and "
+            f"<MechanismSystem of {bodies_in_words(b.kind for b in self.parts.bodies)} and "
             f"{connections_in_words(connections(self.parts.joints.values()))}>"
         )
 
@@ -716,7 +716,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
     def __repr__(self) -> str:
         where = "space" if self._kind is SPATIAL else f"the plane {self._kind.name}"
         return (
-            f"<Mechanism in {where}: {counted(len(self._bodies), 'body', 'bodies')}, "
+            f"<Mechanism in {where}: {bodies_in_words(b.kind for b in self._bodies.values())}, "
             f"{connections_in_words(connections(self._joints.values()))}, "
             f"{counted(len(self._forces) + len(self._friction), 'force')}>"
         )

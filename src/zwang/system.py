@@ -260,11 +260,11 @@ class System(Motions, Analyses):
         return f"<System of {', '.join(self.coordinates)}; constraints: {c}{numerical}>"
 
     def _repr_html_(self) -> str:
-        from zwang.display import html_table
+        from zwang.display import brief, html_table
 
         rows = [["coordinates", ", ".join(self.coordinates)]]
         rows += [[f"constraint {name}", f"{level} level"] for name, level in self.levels.items()]
-        rows += [[f"parameter {name}", str(value)] for name, value in self.parameters.items()]
+        rows += [[f"parameter {name}", brief(value)] for name, value in self.parameters.items()]
         return html_table(["system", ""], rows)
 
     # --- names and sizes --------------------------------------------------------------------------
@@ -651,8 +651,10 @@ class System(Motions, Analyses):
         coordinates, velocities : names of the independent ones.
         map, basis, kinematics : functions as above; `kinematics` is Ã(s, t, p) or (Ã, ã₀).
         keep : constraints that stay although the map is meant for their level.
-        at : a state to check the map at (of the new coordinates if they are new), or to choose
-            velocities at; otherwise random ones that satisfy the constraints.
+        at : coordinates near which the map is checked (values of the new ones, s, if there are
+            new ones), or at which velocities are chosen; a `State` or a pair (q, v) of them will
+            do. Random ones if not given: s between −1 and 1, so that polar coordinates with r > 0
+            need it.
         parameters : values at which maps are checked.
 
         Raises

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from analysis.driven_linkages import four_bar
+from analysis.driven_linkages import circles, four_bar
 from analysis.random_mechanisms import Wish, wish
 from analysis.robots import Delta, Stewart
 from zwang.analysis.actuators import actuators_of
@@ -449,3 +449,65 @@ def test_a_uniform_motion_is_not_refused_by_rounding(count: int) -> None:
     run = m.simulate(until=0.5, save=0.05)
     effort = m.inverse_dynamics(run, actuators=["a0_bearing.angle"]).effort["a0_bearing.angle"]
     assert np.abs(effort).max() < 1e-13  # of moments of some N m
+
+
+def hanging_pendulums() -> zw.Mechanism:
+    """Two rods that hang from a cart on a rail: gravity is across all motions at rest."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    cart = m.body("cart", mass=1.0, inertia=0.1)
+    rod = zw.inertia.rod
+    one = m.body("one", inertia=rod(0.3, 0.4, axis="z"), position=(0, 0, -0.2))
+    two = m.body("two", inertia=rod(0.2, 0.3, axis="z"), position=(0, 0, -0.55))
+    m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.revolute("pin", cart, one, at=(0, 0, 0))
+    m.revolute("elbow", one, two, at=(0, 0, -0.4))
+    return m
+
+
+def test_rounding_of_gravity_is_not_an_acceleration_that_is_missed():
+    driven = hanging_pendulums()
+    driven.drive("jack", "rail.displacement", lambda t: 0.1 * t**3 * (1.0 - t))
+    run = driven.simulate(until=0.1, save=0.01, tolerance=1e-12)
+    found = hanging_pendulums().inverse_dynamics(run, ["rail.displacement"])
+    assert not found.unreachable
+    # An acceleration of a hundred-millionth of gravity is none of rounding.
+    still = {"rail.displacement": lambda t: 0.0 * t, "pin.angle": lambda t: 0.0 * t}
+    given = {**still, "elbow.angle": lambda t: 1e-7 * t**2}
+    times = np.array([0.0, 0.1])
+    slow = hanging_pendulums().inverse_dynamics((times, given), ["rail.displacement"])
+    assert "elbow.angle" in slow.unreachable
+
+
+@pytest.mark.parametrize("speed", [0.1, 0.3])
+def test_the_edge_of_the_reach_is_told_by_its_time(speed):
+    """Both arms of a five-bar are stretched at once: branches cross where the way turns back."""
+    m = zw.Mechanism(plane="xy")
+    A, E, P = np.array([0.0, 0.0]), np.array([0.3, 0.0]), np.array([0.15, 0.45])
+    ends = []
+    for name, foot, side in (("left", A, 1.0), ("right", E, -1.0)):
+        knee = circles(foot, 0.3, P, 0.4, side)
+        bodies = []
+        for part, a, b in (("near", foot, knee), ("far", knee, P)):
+            d = b - a
+            turn = np.arctan2(d[1], d[0])
+            inertia = zw.inertia.rod(0.4, float(np.linalg.norm(d)), axis="x")
+            bodies.append(
+                m.body(f"{name}_{part}", inertia=inertia, position=(a + b) / 2, angle=turn)
+            )
+        m.revolute(name, m.ground, bodies[0], at=foot)
+        m.revolute(f"{name}_knee", *bodies, at=knee)
+        ends.append(bodies[1])
+    m.revolute("tip", *ends, at=P)
+    tool = m.body("tool", mass=0.2, inertia=0.01, position=P)
+    m.fixed("hold", ends[0], tool, at=P)
+    edge = (np.sqrt(0.7**2 - 0.15**2) - 0.45) / speed
+    path = {
+        "tool.position.x": lambda t: 0.15 + 0.0 * t,
+        "tool.position.y": lambda t: 0.45 + speed * t,
+    }
+    t = np.linspace(0.0, 1.3 * edge, 41)
+    with pytest.raises(zw.ZwangError) as error:
+        m.inverse_dynamics((t, path), ["left.angle", "right.angle"])
+    said = str(error.value).partition("but no configuration has them beyond t = ")[2]
+    # The time is a maximum along the way, which is known to the square root of what arcs are.
+    assert float(said.partition(". ")[0]) == pytest.approx(edge, rel=1e-5)

@@ -85,10 +85,12 @@ def hanging(links):
 def test_what_large_mechanisms_do_not_have_is_refused():
     m = hanging(110)
     q = m.assemble().q
-    with pytest.raises(zw.ZwangError, match=r"inputs of a linearization.*330 velocities"):
+    with pytest.raises(
+        zw.ZwangError, match=r"inputs of a linearization.*300 velocities.*there are 330"
+    ):
         m.linearize(q, inputs=["pin0.angle"])
     with pytest.raises(zw.ZwangError, match="count"):
         m.linearize(q).modes(0)
     swung = m.assemble(hold={"pin0.angle": 0.3}).q
-    with pytest.raises(zw.ZwangError, match="no equilibrium"):
+    with pytest.raises(zw.ZwangError, match="must be one in which all forces balance"):
         m.linearize(swung)

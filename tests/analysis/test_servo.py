@@ -295,7 +295,7 @@ def arm() -> zw.Mechanism:
 def test_a_robot_with_a_passive_joint_is_refused_with_the_reason():
     with pytest.raises(zw.ZwangError) as error:
         arm().servo({"shoulder.angle": smooth, "elbow.angle": smooth}, actuators=["shoulder.angle"])
-    assert "2 quantities and 1 actuators" in str(error.value)
+    assert "but has 2 quantities and 1 actuator," in str(error.value)
     # With one quantity it is left with internal dynamics that never settles.
     facts = arm().servo({"elbow.angle": smooth}, actuators=["shoulder.angle"]).realizability
     assert facts.index == 3

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,74 @@ def test_check_says_what_a_model_consists_of():
     assert "has no errors" in call("check", example_path("knife_edge")).stdout
 
 
+SLIDE = """
+[mechanism]
+plane = "xy"
+gravity = [0, "-9.81 m/s^2"]
+
+[body.rod]
+mass = "2 kg"
+shape = { type = "rod", length = "1 m" }
+position = ["0.5 * cos(start)", "0.5 * sin(start)"]
+angle = "-start"
+
+[parameters]
+start = "30 deg"
+
+[joint.wall]
+type = "point_on_line"
+bodies = ["ground", "rod"]
+at = [[0, 0], { body = "rod", at = ["-0.5 m", 0] }]
+axis = "y"
+
+[joint.rail]
+type = "point_on_line"
+bodies = ["ground", "rod"]
+at = [[0, 0], { body = "rod", at = ["0.5 m", 0] }]
+axis = "x"
+
+[drive.push]
+of = "rail.displacement"
+value = "cos(start) + 0.1 * t^3"
+
+[simulation]
+until = "1 s"
+save = 0.01
+"""
+PINNED = """
+[joint.extra]
+type = "revolute"
+bodies = ["ground", "rod"]
+at = ["cos(start)", 0]
+"""
+
+
+def test_check_finds_a_driver_of_what_a_pin_holds(here):
+    (here / "right.toml").write_text(SLIDE)
+    assert "no errors" in call("check", "right.toml").stdout
+    (here / "bad.toml").write_text(SLIDE + PINNED)
+    facts = called_json("check", "bad.toml", code=1)
+    assert "push and extra[0] contradict each other" in facts["contradiction"]
+    run = called_json("run", "bad.toml", "-o", "bad.run", code=1)
+    assert run["status"].startswith("stopped at t = 0.01 s: constraints push and extra[0]")
+    assert run["saved_states"] == 1
+    assert not any("largest_step" in note for note in run["notes"])
+
+
+def test_verify_says_once_that_constraints_contradict(here):
+    (here / "right.toml").write_text(SLIDE)
+    (here / "bad.toml").write_text(SLIDE + PINNED)
+    right = zw.read_model("right.toml").simulate(save=0.05)
+    run = zw.read_model("bad.toml").simulate()
+    # As if it had been followed to the end on some of the rows, which it once was.
+    whole = (replace(run.segments[0], last=len(right)),)
+    replace(run, t=right.t, q=right.q, v=right.v, segments=whole).save("bad.run")
+    said = call("verify", "bad.run", "--model", "bad.toml", code=1).stdout
+    assert said.count("the energy is not checked") <= 1
+    assert said.count("its program is not right") <= 1
+    assert "of the batch" not in said
+
+
 def test_explain_tells_redundancy_and_determinacy():
     found = called_json("explain", example_path("bricard"))
     assert found["reactions"] == {f"hinge{k}": "partly" for k in range(1, 7)}
@@ -196,6 +265,71 @@ def test_derive_gives_closed_forms():
     assert "rod_x_dot" in call("derive", PENDULUM, "--terms", "--bodies").stdout
     disk = call("derive", example_path("rolling_disk"), "--seconds", "60").stdout
     assert "disk_psi_ddot = disk_theta_dot*(" in disk
+
+
+LENGTHS = """
+[mechanism]
+plane = "xz"
+gravity = [0, "-9.81 m/s^2"]
+[parameters]
+L1 = "80 cm"
+L2 = "50 cm"
+[body.one]
+mass = 1.5
+inertia = 0
+position = [0, "-L1"]
+[body.two]
+mass = "700 g"
+inertia = 0
+position = [0, "-L1 - L2"]
+[joint.alpha]
+type = "revolute"
+bodies = ["ground", "one"]
+at = [0, 0]
+[joint.beta]
+type = "revolute"
+bodies = ["one", "two"]
+at = [0, "-L1"]
+[case.long]
+set = { L1 = "2 m" }
+"""
+
+
+def test_derive_keeps_letters_and_takes_values(here):
+    pytest.importorskip("sympy")
+    Path("double.toml").write_text(LENGTHS, encoding="utf-8")
+    plain = call("derive", "double.toml")
+    assert "Note: dimensions are numbers here, with L1 = 0.8, L2 = 0.5; " in plain.stderr
+    assert "--letters L1,L2 keeps letters" in plain.stderr
+    assert "ote: " not in plain.stdout
+    assert "sympy" not in plain.output
+    assert call("derive", "double.toml", "--letters", "L1,L2").stderr == ""
+    every = call("derive", "double.toml", "--letters", "all").stdout
+    assert "/(L1*(m_one + m_two*sin(beta)**2))" in every
+    one = called_json("derive", "double.toml", "--letters", "L1")
+    assert one["notes"] == [
+        "dimensions are numbers here, with L2 = 0.5; --letters L2 keeps a letter"
+    ]
+    assert "ote" not in called_json("derive", "double.toml", "--latex")["closed_form"]
+    assert "Note" not in call("derive", "double.toml", "--latex").stdout
+    said = call("derive", "double.toml", "--letters", "L3", code=1).stderr
+    assert "parameter of --letters must be one of L1, L2, not 'L3'" in said
+    said = call("derive", "double.toml", "--letters", "all", "--bodies", code=1).stderr
+    assert "Without --bodies" in said
+    longer = called_json("derive", "double.toml", "--set", "L1=2 m")
+    assert longer["closed_form"].startswith("alpha_ddot = (-2*g*m_one*sin(alpha)")
+    case = called_json("derive", "double.toml", "--case", "long")
+    assert case["closed_form"] == longer["closed_form"]
+    assert "L1 = 2, L2 = 0.5" in case["notes"][0]
+    said = call("derive", "double.toml", "--set", "one.mass=2", code=1).stderr
+    assert "--set one.mass" in said
+
+
+def test_derive_of_functions_takes_values_and_constraints(here):
+    pytest.importorskip("sympy")
+    call("new", "--system", "hoop")
+    assert "10*z" in call("derive", "hoop.toml", "--set", "g=10").stdout
+    assert "/L**2" in call("derive", "hoop.toml", "--use-constraints").stdout
 
 
 def test_examples_and_new_write_files_that_run(here):

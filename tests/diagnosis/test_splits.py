@@ -295,3 +295,14 @@ def test_numbers_of_any_size_are_shared_out_or_refused_without_a_warning(mass, r
         return
     for split in found.values():
         np.testing.assert_allclose(split.multipliers, [each, each, 0.0], rtol=1e-12)
+
+
+def test_numbers_by_joint_are_refused_with_the_order_of_the_rows():
+    terms = EquationTerms.of(
+        np.eye(2), [0.0, -1.0], [[0.0, 1.0], [0.0, 1.0]], [0.0, 0.0], names=["legs[0]", "legs[1]"]
+    )
+    for given in ({"compliance": {"legs": 1.0}}, {"weights": {"legs": 1.0}}):
+        with pytest.raises(InputError, match=r"2 .* numbers, one for each row") as refused:
+            splits_terms(terms, **given)
+        assert "{'legs': 1.0}" in str(refused.value)
+        assert "The order of the rows is legs[0], legs[1]" in str(refused.value)

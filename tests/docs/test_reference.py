@@ -7,9 +7,11 @@ import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "docstrings.py"
 
-GIVEN = """Purpose.
+GIVEN = """Purpose, in `code`.
 
     indented : formula
+    N(u)   `norm`, `own`  (…)
+    ω      omega          (79)
 
 Parameters
 ----------
@@ -22,9 +24,11 @@ Raises
 InputError : a shape is wrong.
 """
 
-SHOWN = """Purpose.
+SHOWN = """Purpose, in `code`.
 
     indented : formula
+    N(u)   norm, own      (…)
+    ω      omega          (79)
 
 Parameters
 ----------

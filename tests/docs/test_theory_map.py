@@ -138,3 +138,16 @@ def test_the_pages_have_a_section_for_each_row():
     )
     for row_id in THEORY.ids:
         assert text.count(f"{{ #{row_id} }}") == 1
+
+
+@pytest.mark.parametrize(
+    ("says", "html"),
+    [
+        ("M_s⁺ = V2", "M<sub>s</sub>⁺ = V2"),
+        ("Q^c_{A,z} and q̈_N", "Q<sup>c</sup><sub>A,z</sub> and q̈<sub>N</sub>"),
+        ("M^(−1/2)A, Ma_u", "M<sup>−1/2</sup>A, Ma<sub>u</sub>"),
+        ("benchmarks.real_time", "benchmarks.real&#95;time"),
+    ],
+)
+def test_indices_are_below_the_line_and_words_stay(says, html):
+    assert theory_map._set(says) == html

@@ -27,6 +27,7 @@ SLICE = [
     ("platform_on_six_legs", 0, "auto", "order5"),
     ("sarrus_of_two", 7, "auto", "gauss"),
     ("bennett", 7, "auto", "gauss"),
+    ("bricard_plane", 27, "joint", "order5"),  # has another assembly, in which it cannot move
     ("door_held", 7, "auto", "order8"),
     ("locked_triangle", 1, "auto", "gauss"),
     ("four_bar_viscous", 7, "auto", "gauss"),

@@ -188,7 +188,8 @@ RAIL, PIN = "rail.displacement", "pin.angle"
             "",
         ),
         ('[force.push]\ntype = "actuator"\nof = "pin.angle"\neffort = "-k*stroke^2*pin.angle"', ""),
-        ('[output.lift]\nvalue = "rail.displacement * k"\nunit = "kN"', ""),
+        ('[output.lift]\nvalue = "rail.displacement * k"\nunit = "N"', ""),
+        ('[output.lift]\nvalue = "rail.displacement * k / 1000"\nunit = "kN"', ""),
         (SPRING.format("-(length - 1) - 0.1 * rate^3"), ""),  # of a newton
         (SPRING.format("-k * (length - stroke) - rate"), ""),
         ('[output.part]\nvalue = "100 * rail.displacement / stroke"\nunit = "%"', ""),
@@ -226,7 +227,7 @@ def test_laws_of_the_right_dimension_are_taken(slider, more, define):
             '[force.push]\ntype = "actuator"\nof = "pin.angle"\neffort = "-k*stroke*pin.angle"',
             "",
             "force.push.effort",
-            r"a number \[N\*m\]",
+            r"a number \[N m\]",
         ),
         (
             SPRING.format("-k*(length - stroke)*length"),
@@ -237,8 +238,14 @@ def test_laws_of_the_right_dimension_are_taken(slider, more, define):
         (
             '[output.lift]\nvalue = "rail.displacement * k"\nunit = "N m"',
             "",
-            "output.lift.value",
+            "output.lift.unit",
             "rail.displacement in m",
+        ),
+        (
+            '[output.lift]\nvalue = "rail.displacement * k"\nunit = "kN"',
+            "",
+            "output.lift.unit",
+            r'value = "rail.displacement \* k / 1000"',
         ),
         (
             '[servo]\nactuators = ["pin.angle"]\nprogram = { "pin.angle" = "stroke * t" }\nto = 1',

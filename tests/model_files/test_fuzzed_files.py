@@ -12,6 +12,7 @@ import zwang as zw
 from zwang.model_files.examples import example_names, example_path
 from zwang.model_files.read import model_of
 from zwang.model_files.starter import starter
+from zwang.model_files.units import quantity
 
 #: CPU seconds that reading one file may take. Sound ones take some milliseconds.
 LONGEST = 1.0
@@ -161,6 +162,7 @@ def read(text, *, freeze):
 def fuzz(count, seed, *, freeze_every, limit=None):
     for text in SEEDS:  # everything that loads late is loaded, all units of the files are known
         assert read(text, freeze=True)
+    assert quantity("1 furlong", "m") > 0.0  # units of these files are known without pint
     rng, sound, frozen = random.Random(seed), 0, 0
     for k in range(count):
         text = mutated(rng, rng.choice(SEEDS))

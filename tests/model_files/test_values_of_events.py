@@ -2,23 +2,11 @@
 
 import numpy as np
 import pytest
+from tests import rod_on_a_pin
 
 import zwang as zw
 
-MODEL = """
-[constants]
-depth = "-0.4 m"
-turn = "60 deg"
-[mechanism]
-gravity = [0, 0, -9.81]
-[body.rod]
-mass = 1
-shape = { type = "rod", length = 1, axis = "x" }
-position = [0.5, 0, 0]
-[joint.pin]
-type = "revolute"
-bodies = ["ground", "rod"]
-axis = "y"
+WATCHED = """
 [output.height_mm]
 value = "rod.position.z * 1000"
 unit = "mm"
@@ -28,17 +16,13 @@ height = "rod.position.z"
 function = "FUNCTION"
 at = AT
 stop = true
-[simulation]
-until = 1
 """
 #: Where an event is found, in seconds.
 WHEN = 1e-8
 
 
 def model(tmp_path, function, at):
-    path = tmp_path / "model.toml"
-    path.write_text(MODEL.replace("FUNCTION", function).replace("AT", at))
-    return zw.read_model(path)
+    return rod_on_a_pin.read(tmp_path, WATCHED.replace("FUNCTION", function).replace("AT", at))
 
 
 @pytest.mark.parametrize(

@@ -959,13 +959,47 @@ def test_rates_that_contradict_in_a_large_mechanism_are_named(placed):
     assert e.value.nearest.v[0] == pytest.approx(2.0, abs=1e-6)
 
 
-def test_drivers_that_part_later_end_the_run():
+def parting(first, second):
+    """A pendulum with two drivers of its angle."""
     m, _ = pendulum()
-    m.drive("d1", "pin.angle", lambda t: t**4)
-    m.drive("d2", "pin.angle", lambda t: 0.0 * t)
-    run = m.simulate(until=1.0)
+    m.drive("d1", "pin.angle", first)
+    m.drive("d2", "pin.angle", second)
+    return m
+
+
+@pytest.mark.parametrize("save", [None, 0.01], ids=["at steps", "between steps"])
+def test_drivers_that_part_later_end_the_run_where_they_do(save):
+    m = parting(lambda t: t**4, lambda t: 0.0 * t)
+    run = m.simulate(until=1.0, save=save)
     assert not run.finished
-    assert "contradict each other: 'd2' is missed by" in run.status
+    assert "constraints d1 and d2 contradict each other: d1 − d2 is zero on the left" in run.status
+    # Accelerations part by 12 t²; what is kept is what was right before.
+    stopped = float(run.status.split("t = ")[1].split(" s")[0])
+    assert run.t[-1] < stopped <= 0.01
+    assert run.t[-1] == 0.0 or run.t[-1] < 1e-3
+    assert np.abs(run.q[:, 2]).max() < 1e-12
+    assert not any("largest_step" in note for note in run.notes)
+
+
+def test_drivers_that_part_at_a_kink_keep_what_was_before_it():
+    m = parting(lambda t: np.maximum(t - 0.5, 0.0), lambda t: 0.0 * t)
+    run = m.simulate(until=1.0, save=0.01)
+    assert "t = 0.51 s: constraints d1 and d2 contradict each other" in run.status
+    assert run.t[-1] == 0.5
+
+
+def test_drivers_that_have_parted_are_named_where_only_the_end_is_saved():
+    m = parting(lambda t: t**4, lambda t: 0.0 * t)
+    run = m.simulate(until=1.0, save=[0.0, 1.0])
+    assert "constraints d1 and d2 contradict each other: the nearest position" in run.status
+    assert run.t.tolist() == [0.0]
+
+
+def test_an_event_after_a_contradiction_does_not_happen():
+    m = parting(lambda t: t**4, lambda t: 0.0 * t)
+    run = m.simulate(until=1.0, save=0.01, events={"late": zw.event(lambda t: t - 0.9, "stop")})
+    assert "constraints d1 and d2 contradict each other" in run.status
+    assert not run.events
 
 
 # --- bodies that nothing determines ---------------------------------------------------------------

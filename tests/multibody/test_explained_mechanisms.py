@@ -193,6 +193,48 @@ def test_forces_of_joints_are_newtons_and_moments_newton_metres():
     assert next(x for x in lines if x.startswith("weld  ")).split()[1:3] == ["9.81", "1.962"]
 
 
+def two_hinges(*, second_reversed=False):
+    """A door of 3 kg on two hinges of the ground, its center half a meter off their axis."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    door = m.body("door", mass=3.0, inertia=(0.4, 0.1, 0.4), position=(0.5, 0, 1))
+    leaf = m.body("leaf", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1.5, 0, 1))
+    m.revolute("lower", m.ground, door, at=(0, 0, 0), axis="z")
+    pair = (door, m.ground) if second_reversed else (m.ground, door)
+    m.revolute("upper", *pair, at=(0, 0, 2), axis="z")
+    m.fixed("weld", door, leaf, at=(1, 0, 1))
+    return m
+
+
+@pytest.mark.parametrize("second_reversed", [False, True])
+def test_a_group_of_joints_has_the_resultant_on_one_side(second_reversed):
+    m = two_hinges(second_reversed=second_reversed)
+    given = {"hinges": ["lower", "upper"], "held": ["upper", "weld"], "far": ["lower", "weld"]}
+    found = m.passport(groups=given)
+    hinges = found.groups["hinges"]
+    np.testing.assert_allclose(hinges.resultant, (0, 0, 4.0 * 9.81), atol=1e-11)
+    # About the lower hinge: against the weights of door and leaf.
+    np.testing.assert_allclose(hinges.moment, (0, -(1.5 + 1.5) * 9.81, 0), atol=1e-11)
+    line = next(x for x in str(found).splitlines() if x.startswith("hinges"))
+    assert line.split()[1:3] == ["39.24", "29.43"]
+    # Upper hinge on the door, and the door on the leaf: both act on the door.
+    single = m.passport().groups
+    sign = -1.0 if second_reversed else 1.0
+    on_door = sign * single["upper"].resultant - single["weld"].resultant
+    found_on_door = found.groups["held"].resultant
+    assert np.allclose(found_on_door, on_door) or np.allclose(found_on_door, -on_door)
+
+
+def test_a_group_of_joints_that_share_no_body_has_no_resultant():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bars = [m.body(f"bar{k}", mass=1.0, inertia=(0.1, 0.1, 0.1)) for k in range(4)]
+    m.fixed("left", bars[0], bars[1], at=(0, 0, 0))
+    m.fixed("right", bars[2], bars[3], at=(0, 0, 0))
+    found = m.passport(groups={"both": ["left", "right"]})
+    assert found.groups["both"].resultant is None
+    assert "both has no resultant: the joints act on different bodies." in str(found)
+    assert "—" in str(found).splitlines()[-1]
+
+
 @pytest.mark.parametrize("plane", [None, "xz"])
 def test_the_multiplier_of_a_driver_is_its_torque_or_force(plane):
     m = zw.Mechanism(gravity=(0, 0, -9.81), plane=plane)

@@ -48,3 +48,13 @@ def test_a_run_tells_what_is_not_looked_for_in_a_large_mechanism(monkeypatch):
     assert not any("this large" in note for note in pendulum().simulate(until=1e-4).notes)
     monkeypatch.setattr("zwang.mechanism.COST", CostModel(element_unknowns=10))
     assert any("this large" in note for note in pendulum().simulate(until=1e-4).notes)
+
+
+def test_friction_without_numbers_is_refused():
+    m = zw.Mechanism(plane="xz")
+    m.prismatic("rail", m.ground, m.body("cart", mass=1.0, inertia=0.1), at=(0, 0, 0), axis="x")
+    with pytest.raises(zw.InputError, match=r"friction in 'rail' must have a coefficient="):
+        m.friction("rail")
+    with pytest.raises(zw.InputError, match=r"friction in 'rail' must have a coefficient="):
+        m.friction("rail", velocity=1e-2)
+    m.friction("rail", viscous=0.0)  # may become another number in a sweep

@@ -277,3 +277,65 @@ def test_components_of_indeterminate_reactions_are_judged_one_by_one():
     assert series_of(run, "A.force.x").determinate
     assert not series_of(run, "A.force.y").determinate
     assert "(x and z determinate; else the value of least norm)" in str(run.channels)
+
+
+def sampled():
+    """A cart whose push is set by a controller, and three gains by another."""
+    m = zw.Mechanism(plane="xz", parameters={"u": 0.0, "gain": np.zeros(3)})
+    cart = m.body("cart", mass=1.0, inertia=0.1)
+    m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.actuator("motor", "rail.displacement", lambda p: p.u + p.gain[0])
+    push = zw.controller(lambda sample: {"u": 1.0 + sample.number}, 0.1)
+    gains = zw.controller(lambda sample: {"gain": [sample.number, 2.0, 3.0]}, 0.2)
+    return m.simulate(until=0.5, save=0.1, controllers={"push": push, "gains": gains})
+
+
+def test_tables_have_parameters_that_a_controller_sets(tmp_path):
+    run = sampled()
+    frame = run.to_pandas(["u", "motor.effort", "gain"])
+    assert list(frame.columns) == ["u", "motor.effort", "gain[0]", "gain[1]", "gain[2]"]
+    np.testing.assert_array_equal(frame["u"], run["u"])
+    np.testing.assert_array_equal(frame["gain[0]"], run["gain"][:, 0])
+    np.testing.assert_allclose(frame["motor.effort"], frame["u"] + frame["gain[0]"], atol=1e-12)
+    with run.to_csv(tmp_path / "run.csv", ["u"], units=True).open() as file:
+        head, *rows = csv.reader(file)
+    assert head == ["t [s]", "u"]
+    assert [float(row[1]) for row in rows] == run["u"].tolist()
+    assert run.to_xarray(["u"])["u"].attrs["long_name"].startswith("parameter u")
+    from scipy.io import loadmat
+
+    assert loadmat(run.to_mat(tmp_path / "run.mat", "u"))["u"].ravel().tolist() == run["u"].tolist()
+    # Between saved states it is what was held there.
+    fine = run.to_pandas("u", every=0.05)["u"]
+    assert fine.iloc[1::2].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_an_unknown_name_in_a_table_is_named():
+    with pytest.raises(zw.ZwangError, match="not 'uu'"):
+        sampled().to_pandas(["uu"])
+
+
+def test_outputs_and_events_read_parameters_as_such():
+    m = zw.Mechanism(plane="xz", parameters={"u": 0.0})
+    cart = m.body("cart", mass=1.0, inertia=0.1)
+    m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    push = {"push": zw.controller(lambda sample: {"u": 1.0 + sample.number}, 0.1)}
+    m.output("twice", lambda p: 2.0 * p.u)
+    m.output("wrong", lambda c: 2.0 * c["u"])
+    run = m.simulate(until=0.5, save=0.1, controllers=push)
+    np.testing.assert_array_equal(run["twice"], 2.0 * run["u"])
+    with pytest.raises(zw.InputError, match=r"not 'u'.* 'u' is a parameter, .* p.u"):
+        _ = run["wrong"]
+    with pytest.raises(zw.InputError, match=r"not 'u'.* 'u' is a parameter, .* p.u"):
+        m.simulate(until=0.5, controllers=push, events={"full": zw.event("u", "stop", at=3.0)})
+
+
+def test_a_table_knows_what_was_held_between_coarsely_saved_states():
+    m = zw.Mechanism(plane="xz", parameters={"u": 0.0})
+    cart = m.body("cart", mass=1.0, inertia=0.1)
+    m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    push = {"push": zw.controller(lambda sample: {"u": 1.0 + sample.number}, 0.1)}
+    run = m.simulate(until=1.0, save=0.5, controllers=push)
+    assert run.to_pandas("u", every=0.25)["u"].tolist() == [1.0, 3.0, 5.0, 8.0, 10.0]

@@ -106,6 +106,32 @@ def test_pieces_are_divided_where_a_function_needs_it() -> None:
     assert np.allclose(found(t)[0], wanted, rtol=1e-8, atol=0.0)
 
 
+@pytest.mark.parametrize("begin", [0.0, 1e6])
+def test_a_jump_is_found_to_within_a_millionth_of_a_piece(begin):
+    """A force that sets in at once, as that of a damper at a stop."""
+    at = begin + 1.2345678
+    edges = begin + np.linspace(0.0, 3.0, 7)
+    found = Antiderivative(lambda x: np.where(x < at, 0.0, 3.0)[None], edges, 1e-10, 0.0)
+    end = found(edges[-1:])[0, 0]
+    assert end == pytest.approx(3.0 * (edges[-1] - at), abs=max(1e-7, 1e-11 * begin))
+
+
+def test_the_balance_closes_where_a_damper_jumps():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    load = m.body("load", mass=2.0, inertia=(0.1, 0.1, 0.1), position=(0, 0, 1.0))
+    m.prismatic("guide", m.ground, load, at=(0, 0, 0), axis="z")
+    stop = m.ground.marker((0, 0, 0))
+    m.spring_damper(
+        "stop",
+        m.ground,
+        load,
+        at=(stop, load.marker((0, 0, 0))),
+        force=lambda length, rate: -zw.where(length < 0.5, 50.0 * (0.5 - length) - 9.0 * rate, 0.0),
+    )
+    run = m.simulate(until=1.0, save=0.02, tolerance=1e-9)
+    assert np.abs(run.work.balance).max() < 1e-4
+
+
 def test_work_prints_what_was_done_and_how_far_it_is_off():
     """A weight of 2 kg is lifted by 1 m at an even pace: its drive does m g h."""
     m = zw.Mechanism(gravity=(0, 0, -9.81))

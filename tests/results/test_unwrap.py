@@ -49,3 +49,17 @@ def test_no_state_and_one_state_have_no_turns() -> None:
     for count in (0, 1):
         t = np.zeros(count)
         assert len(followed(t, *spin.states(t), spin.between)) == count
+
+
+def test_an_angle_does_not_depend_on_the_times_saved_before_it():
+    t = np.linspace(0.0, 20.0, 2001)
+    angle, rate = 2.7 * t + np.sin(t) + 0.1, 2.7 + np.cos(t)
+    wrapped = np.arctan2(np.sin(angle), np.cos(angle))
+
+    def between(times):
+        raise AssertionError(times)  # none of these is in doubt
+
+    fine = followed(t, wrapped, rate, between)
+    coarse = followed(t[::7], wrapped[::7], rate[::7], between)
+    np.testing.assert_allclose(fine, angle, rtol=1e-14, atol=1e-14)
+    np.testing.assert_array_equal(coarse, fine[::7])

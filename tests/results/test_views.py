@@ -52,7 +52,8 @@ def test_plot_draws_what_was_asked_for(run, monkeypatch):
 
     figure = run.plot("x", "energy")
     assert [axis.get_ylabel() for axis in figure.axes] == ["x", "energy"]
-    assert np.array_equal(figure.axes[0].lines[0].get_ydata(), run["x"])
+    drawn = figure.axes[0].lines[0].get_ydata()
+    assert np.isin(run["x"], drawn).all()  # and states between steps, so that the curve is smooth
     plt.close(figure)
     with pytest.raises(zw.ZwangError, match="'w'"):
         run.plot("w")

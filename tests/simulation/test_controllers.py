@@ -10,6 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 import zwang as zw
+from zwang.coordinates.joint.programs import JointCoordinateCache
 from zwang.results.verify import Verdict
 from zwang.simulation.controllers import Controller, Sample
 
@@ -371,3 +372,87 @@ def test_a_parameter_that_a_controller_sets_is_a_channel():
     counting = zw.controller(lambda sample: {"u": 1.0 + sample.number}, 0.1)
     run = cart().simulate([0.0], until=0.5, save=0.1, controllers={"counting": counting})
     assert run["u"].tolist() == [1.0, 1.0, 2.0, 3.0, 4.0, 5.0]  # held until each saved state
+
+
+def wrong_at(number: int) -> Controller:
+    """The controller `pid`, whose sensor fails at one sample."""
+    good = pid()
+
+    def law(sample: Sample, state: dict[str, Any]) -> Any:
+        outputs = good.law(sample, state)  # which changes the state before the mistake
+        if sample.number == number:
+            raise ValueError("sensor broken")
+        return outputs
+
+    return zw.controller(law, PERIOD, state={"sum": 0.0})
+
+
+def test_an_error_in_a_law_carries_the_run_so_far() -> None:
+    whole = cart().simulate([0.0], until=1.0, controllers={"pid": pid()})
+    with pytest.raises(zw.InputError, match="sensor broken") as caught:
+        cart().simulate([0.0], until=1.0, controllers={"pid": wrong_at(30)})
+    run = caught.value.run
+    assert run.t[-1] == pytest.approx(30 * PERIOD)
+    assert "sensor broken" in run.status
+    assert not run.finished
+    np.testing.assert_array_equal(run["x"], whole["x"][: len(run)])
+    np.testing.assert_array_equal(run["u"], whole["u"][: len(run)])
+
+
+@pytest.mark.parametrize("number", [1, 30])
+def test_a_stored_run_goes_on_where_a_law_raised_an_error(tmp_path: Path, number: int) -> None:
+    whole = cart().simulate([0.0], until=1.0, controllers={"pid": pid()})
+    with pytest.raises(zw.InputError, match="sensor broken") as caught:
+        cart().simulate(
+            [0.0],
+            until=1.0,
+            controllers={"pid": wrong_at(number)},
+            store=tmp_path / "run",
+            store_every=60.0,
+        )
+    assert caught.value.run.t[-1] == pytest.approx(number * PERIOD)
+    assert zw.load(tmp_path / "run", cart()).t[-1] == pytest.approx(number * PERIOD)
+    run = zw.resume(tmp_path / "run", cart(), controllers={"pid": pid()})
+    assert run.finished
+    np.testing.assert_array_equal(run.t, whole.t)
+    np.testing.assert_array_equal(run.q, whole.q)
+    assert run.counts == whole.counts
+    assert [s.parameters for s in run.segments] == [s.parameters for s in whole.segments]
+    assert zw.verify(tmp_path / "run", cart(), controllers={"pid": pid()}).ok
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(None, "returned None at 10 samples. Is a 'return' missing?"), ({}, "an empty dictionary")],
+)
+def test_a_controller_that_sets_nothing_is_noted(given: Any, words: str) -> None:
+    idle = zw.controller(lambda sample: given, 0.1)
+    run = cart().simulate([0.0], until=1.0, controllers={"idle": idle, "pid": pid()})
+    (note,) = [n for n in run.notes if "controller" in n]
+    assert note.startswith("controller 'idle' set no parameter")
+    assert words in note
+
+
+def test_a_controller_that_sets_something_once_is_not_noted() -> None:
+    late = zw.controller(lambda sample: {"u": 1.0} if sample.number == 7 else None, 0.1)
+    run = cart().simulate([0.0], until=1.0, controllers={"late": late})
+    assert not [n for n in run.notes if "controller" in n]
+
+
+def test_outputs_of_a_controller_leave_what_follows_from_dimensions() -> None:
+    """Frames of links and which numbers vanish are found once, not at each sample."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81), parameters={"u": 0.0})
+    slider = m.body("slider", mass=1.0, inertia=0.1)
+    pole = m.body("pole", inertia=zw.inertia.rod(0.2, 1.0, axis="z"), position=(0, 0, 0.5))
+    m.prismatic("rail", m.ground, slider, at=(0, 0, 0), axis="x")
+    m.revolute("pin", slider, pole, at=(0, 0, 0))
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    push = zw.controller(lambda sample: {"u": 1.0 + sample["rail.displacement"]}, 0.01)
+    run = m.simulate(until=0.5, controllers={"push": push})
+    assert len({s.parameters["u"] for s in run.segments}) == 50
+    cache = JointCoordinateCache.of(run.system.equations, run.system.mechanism)
+    assert len(cache.values) > 40
+    assert len(cache.dimensions) == 1
+    other = m.simulate(until=0.1, parameters={"pole.mass": 0.3})
+    assert other["energy"][0] != run["energy"][0]
+    assert len(cache.dimensions) == 2

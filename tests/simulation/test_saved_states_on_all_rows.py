@@ -142,3 +142,21 @@ def test_a_stored_motion_that_ends_where_rows_lose_rank_says_what_tells(tmp_path
     m = turntable(length=1.0162962010651728)
     run = m.simulate(until=4.0, save=0.1, integrator="gauss", store=tmp_path / "run")
     assert run.finished or 'coordinates="absolute" tells which' in run.status
+
+
+def test_states_between_steps_that_end_on_all_rows_may_be_further_off() -> None:
+    m = bennett(0.9)
+    equations = m.system.equations
+    p = equations.parameter_vector({})
+    run = m.simulate(until=0.5, save=0.1)
+    y = np.hstack([run.q, run.v])
+    moved = y.copy()
+    moved[2, run.q.shape[1] :] += 2e-5  # as an interpolant leaves them over a kink of friction
+    np.testing.assert_array_equal(on_all_rows(equations, moved, run.t, p)[0], moved)
+    back, off = on_all_rows(equations, moved, run.t, p, between=True)
+    assert off[2]
+    assert not misses_a_row(equations, back, run.t, p)
+    assert np.abs(back - y)[2].max() < 1e-4
+    far = y.copy()
+    far[2, -1] += 1e-2
+    np.testing.assert_array_equal(on_all_rows(equations, far, run.t, p, between=True)[0], far)

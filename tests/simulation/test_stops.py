@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -192,3 +194,21 @@ def test_steps_that_become_next_to_nothing_stop_a_run_though_only_minutes_are_le
     assert not run.finished
     assert run.status.startswith("stopped at t = 0.5698")
     assert "steps have become as short as" in run.status
+
+
+def test_a_driver_that_does_not_leave_its_dead_center_is_told_of_soon(tmp_path: Path) -> None:
+    """Half a million steps led some hundredths of a second on, and a study five times as many."""
+    model = zw.read_model(Path(__file__).with_name("flat_lift.toml"))
+    run = model.simulate()
+    assert not run.finished
+    assert run.counts.steps + run.counts.rejected < 60_000
+    assert "constraints foot, middle, spindle depend on each other" in run.status
+    assert "driver spindle may ask for more than the mechanism can reach" in run.status
+    begun = time.process_time()
+    plan = {"grid": {"lead": [0.005]}, "outputs": ["peak(spindle.effort)"]}
+    study = zw.study(model, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+    # It took 80 s; now one, on a machine of today.
+    assert time.process_time() - begun < 20.0
+    assert "driver spindle may ask" in study.failed[0]
+    # The force of the start alone is no peak, and none of this position: it is unbounded.
+    assert np.isnan(study.dataset["peak(spindle.effort)"].item())

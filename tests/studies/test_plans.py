@@ -409,3 +409,9 @@ def test_five_thousand_mangled_plans(tmp_path):
     print(f"{refused} of 5000 files refused, {with_key} with a key")
     assert refused > 2500
     assert with_key > 1250
+
+
+def test_bounds_without_a_distribution_are_shown_as_a_uniform_one() -> None:
+    plan = {"random": {"L": [0.5, 2.0]}, "samples": 4, "until": 1.0, "start": {"x": 0.0, "y": "-L"}}
+    with pytest.raises(zw.ModelError, match=re.escape("such as { uniform = [0.5, 2.0] }")):
+        zw.study(pendulum(), plan)

@@ -79,3 +79,49 @@ def test_no_serious_finding_of_axe(opened, dark):
     page = opened("phone", dark)
     page.evaluate("choose(2)")
     assert findings(page, source) == []
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """Three lengths, of which one is refused, and an output over time."""
+    folder = tmp_path_factory.mktemp("refused")
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    arm = m.body("arm", inertia=zw.inertia.rod(1.0, 0.5), position=(0.25, 0, 0))
+    m.revolute("pin", m.ground, arm, at=(0, 0, 0))
+    plan = {
+        "grid": {"arm.mass": [-1.0, 1.0, 2.0]},
+        "until": 0.1,
+        "times": 3,
+        "outputs": ["pin.angle"],
+    }
+    study = zw.study(m, plan, output=folder / "arm.zarr").run(progress=False)
+    assert study.counts()["refused"] == 1
+    return study.report(folder / "arm.html")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_refused_run_is_a_red_mark_on_the_lower_frame(browser, refused, dark):
+    browser.screen("phone", dark=dark)
+    browser.open(refused.as_uri())
+    wait(lambda: browser.evaluate("charts.every((chart) => chart.ticks)"), "charts")
+    x, y, high = browser.evaluate("[...charts[0].at(0), charts[0].canvas.clientHeight]")
+    assert y == high - 44
+    color = browser.evaluate(
+        "(() => { const c = charts[0].canvas, r = devicePixelRatio;"
+        f"return [...c.getContext('2d').getImageData({x} * r, ({y} - 5) * r, 1, 1).data]; }})()"
+    )
+    assert color[0] > color[1] + 60  # red
+    browser.evaluate(
+        "(() => { const [x, y] = charts[0].at(0), c = charts[0].canvas,"
+        "b = c.getBoundingClientRect();"
+        "c.dispatchEvent(new MouseEvent('click', {clientX: b.left + x, clientY: b.top + y})); })()"
+    )
+    assert browser.evaluate("document.querySelector('#run h3').textContent") == "Run 0: refused"
+    assert "mass" in browser.evaluate("document.querySelector('#run .bad').textContent")
+    said = browser.evaluate("charts[0].canvas.ariaLabel")
+    assert said.startswith("pin.angle at the end [rad] over arm.mass")
+    fits = browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    browser.usual_screen()
+    assert fits
+    assert not browser.errors
+    assert not browser.asked

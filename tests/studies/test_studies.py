@@ -474,3 +474,23 @@ def test_a_peak_that_a_limit_holds_is_the_limit():
     x = np.minimum(10.0, 10.0 + 8.0 * np.cos(2.0 * np.pi * t - 2.0))[None]
     assert REDUCTIONS["peak"].function(x, t)[0] == 10.0
     assert REDUCTIONS["min"].function(-x, t)[0] == -10.0
+
+
+def test_angles_of_one_run_again_have_the_bits_of_the_study(tmp_path: Path) -> None:
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    cart = m.body("cart", mass=1.0, inertia=0.1)
+    pole = m.body("pole", inertia=zw.inertia.rod(0.2, 1.0, axis="z"), position=(0, 0, 0.5))
+    m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.revolute("pin", cart, pole, at=(0, 0, 0))
+    plan = {
+        "random": {"start.pin.angle": {"uniform": [-0.5, 0.5]}},
+        "samples": 6,
+        "seed": 3,
+        "until": 2.0,
+        "outputs": ["pin.angle", "pole.sin"],
+    }
+    study = zw.study(m, plan, output=tmp_path / "study.zarr").run(progress=False)
+    assert np.abs(study.dataset["pin.angle"]).max() > np.pi  # beyond what one state tells
+    for name in ("pin.angle", "pole.sin"):
+        again = [study.run_of(i)[name][-1] for i in range(6)]
+        assert again == study.dataset[name].values.tolist()

@@ -2,27 +2,17 @@
 
 import numpy as np
 import pytest
+from tests import rod_on_a_pin
 
 import zwang as zw
 
-MODEL = """
-[mechanism]
-gravity = [0, 0, -9.81]
-[body.rod]
-mass = 1
-shape = { type = "rod", length = 1, axis = "x" }
-position = [0.5, 0, 0]
-[joint.pin]
-type = "revolute"
-bodies = ["ground", "rod"]
-axis = "y"
+OUTPUTS = """
 [output]
 height = "rod.position.z"
+stiff = "25 * rod.position.z"
 [output.load]
 value = "rod.position.z / 1000"
 unit = "km"
-[simulation]
-until = 1
 """
 #: Two ways to the same number differ by rounding.
 ROUNDING = 1e-14
@@ -30,9 +20,7 @@ ROUNDING = 1e-14
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("units") / "rod.toml"
-    path.write_text(MODEL)
-    return path
+    return rod_on_a_pin.written(tmp_path_factory.mktemp("units"), OUTPUTS)
 
 
 def kept(model, tmp_path, *outputs, **other):
@@ -64,9 +52,8 @@ def kept(model, tmp_path, *outputs, **other):
 )
 def test_expressions_are_converted_to_their_unit(model, tmp_path, value, unit, per_unit):
     if "event_time" in value:
-        text = MODEL + '[event.low]\nfunction = "rod.position.z"\nat = -0.4\n'
-        model = tmp_path / "event.toml"
-        model.write_text(text)
+        low = '[event.low]\nfunction = "rod.position.z"\nat = -0.4\n'
+        model = rod_on_a_pin.written(tmp_path, OUTPUTS + low)
     plain, converted = kept(
         model,
         tmp_path,
@@ -89,9 +76,20 @@ def plan_with(model, value, **other):
     )
 
 
-@pytest.mark.parametrize("value", ["end(height)", "2 * end(height)", "height"])
+def test_an_output_has_the_unit_that_follows_from_its_channels(model, tmp_path):
+    plain, converted = kept(
+        model,
+        tmp_path,
+        {"name": "plain", "value": "end(height)"},
+        {"name": "converted", "value": "2 * end(height)", "unit": "mm"},
+    )
+    assert plain[1] == "m"
+    assert converted == (pytest.approx(2000 * plain[0], rel=ROUNDING), "mm")
+
+
+@pytest.mark.parametrize("value", ["end(stiff)", "2 * end(stiff)", "stiff"])
 def test_an_output_without_unit_is_not_labelled(model, tmp_path, value):
-    with pytest.raises(zw.ModelError, match=r"outputs\[0\].unit: .*'height' has no unit") as caught:
+    with pytest.raises(zw.ModelError, match=r"outputs\[0\].unit: .*'stiff' has no unit") as caught:
         plan_with(model, value, unit="mm")
     line = f'{{ name = "o", value = "{value}", value_in = "m", unit = "mm" }}'
     assert line in str(caught.value)
@@ -138,9 +136,12 @@ def test_what_is_said_of_an_expression_must_be_possible(model, tmp_path):
     )
     assert plain[1] == "N"
     assert said == (pytest.approx(plain[0] / 1000, rel=ROUNDING), "kN")
-    with pytest.raises(zw.ModelError, match=r"value_in 'kN'.*than N. Write unit = 'kN' alone"):
+    with pytest.raises(
+        zw.ModelError,
+        match=r"value_in 'kN' must be the unit that .* is in, N, .*Write unit = 'kN' alone",
+    ):
         plan_with(model, "peak(pin.force.magnitude)", value_in="kN")
-    with pytest.raises(zw.ModelError, match=r"value_in 'm'.*than N"):
+    with pytest.raises(zw.ModelError, match=r"value_in 'm' must be the unit that .* is in, N"):
         plan_with(model, "2 * peak(pin.force.magnitude)", value_in="m", unit="mm")
 
 
@@ -155,3 +156,25 @@ def test_analyses_convert_expressions_as_well(model, tmp_path):
     )
     assert plain[0] == pytest.approx(-1.0, rel=1e-9)
     assert converted == (pytest.approx(-1000.0, rel=1e-9), "mm")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [
+        ("max(pin.force.z) - min(pin.force.x)", "N"),
+        ("peak(pin.force.x) * peak(rod.position.x)", "N m"),
+        ("end(rod.velocity.x)^2", "m^2/s^2"),
+        ("peak(rod.position.x) / peak(height)", None),
+        ("25 * end(height)", None),
+        ("sin(end(pin.angle))", None),
+    ],
+)
+def test_the_unit_of_an_expression_follows_from_its_names(model, tmp_path, value, unit):
+    ((_, found),) = kept(model, tmp_path, {"name": "o", "value": value})
+    assert found == unit
+
+
+def test_a_sum_of_several_kinds_is_refused_without_a_unit_too(model):
+    with pytest.raises(zw.ModelError, match=r"terms in one unit.*in m and in N"):
+        plan_with(model, "end(rod.position.z) - peak(pin.force.x)")
+    plan_with(model, "end(rod.position.z) - 0.01 * peak(pin.force.x)")  # of m/N

@@ -689,3 +689,80 @@ def test_functions_of_simple_angles_are_roots_and_others_short_decimals():
         assert abs(float((found - expected).subs(values))) < 1e-11
     assert len(str(found)) < 50
     assert all(abs(x.p) < 100 and x.q < 100 for x in found.atoms(sp.Rational))
+
+
+@pytest.mark.parametrize("name", ["lambda_rod", "x_ddot", "t"])
+def test_what_is_called_like_a_result_stays_itself(name):
+    """λ of the rod, ẍ and t get other letters where a parameter has theirs."""
+    s = zw.System(
+        ["x", "y"],
+        parameters={name: 4.0},
+        mass=lambda: np.eye(2),
+        force=lambda t: [np.sin(t), -9.81],
+        constraints={"rod": lambda q, p: q @ q - getattr(p, name)},
+    )
+    form = s.derive(use_constraints=True)
+    own = [*form.names.multipliers, *form.names.accelerations, form.names.time]
+    letter = form.names.parameters[name]
+    assert letter.name == name
+    assert letter not in own
+    assert len(set(own)) == len(own)
+    other = {"lambda_rod": "multiplier_rod", "x_ddot": "x_acceleration", "t": "time"}[name]
+    assert other in {x.name for x in own}
+    assert all(not e.rhs.has(e.lhs) for e in form.equations(solved=True))
+    if name == "lambda_rod":
+        assert r"\mathrm{multiplier}_{\mathrm{rod}} &=" in form.latex()
+    state = s.assemble(hold={"x": 1.2}, velocity={"prefer": {"x_dot": 0.4}}, t=0.3)
+    expected = s.solve(state)
+    found = form.at("multipliers", state.q, state.v, 0.3)
+    assert np.ravel(found) == pytest.approx(expected.multipliers, rel=1e-12)
+
+
+def test_rows_and_constraints_of_one_name_have_two_multipliers():
+    s = zw.System(
+        ["x", "y", "z"],
+        mass=lambda: np.eye(3),
+        constraints={"w": lambda q: [q @ q - 1, q[0] - q[1]], "w_0": lambda q: q[2]},
+    )
+    names = [x.name for x in s.derive().names.multipliers]
+    assert names == ["lambda_w_0", "lambda_w_1", "multiplier_w_0"]
+
+
+def test_letters_of_coordinates_do_not_replace_parameters():
+    s = zw.System(["x"], parameters={"k": 4.0}, mass=np.eye(1), force=lambda q, p: [-p.k * q[0]])
+    with pytest.raises(zw.InputError, match="x_dot is a coordinate or velocity"):
+        s.derive(parameters={"k": sp.Symbol("x_dot")})
+
+
+def test_constraints_that_agree_on_themselves_alone_are_told_how_to_be_derived():
+    """A ball that rolls on a surface and is held to it: the two agree on the surface alone."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    radius = 0.1
+    v = np.array([0.1, 0.2, 0.06])
+    ball = m.body(
+        "ball",
+        mass=1.0,
+        inertia=(0.004, 0.004, 0.004),
+        position=(0.2, 0.1, 0.02),
+        velocity=tuple(v),
+        free=True,
+    )
+
+    def surface(bodies):
+        x, _, z = bodies[0].position
+        return z - 0.5 * x**2
+
+    def roll(bodies):
+        one = bodies[0]
+        x, _, _ = one.position
+        normal = np.array([-x, 0.0 * x, 1.0 + 0.0 * x]) / np.sqrt(1.0 + x**2)
+        return one.velocity - radius * np.cross(one.angular_velocity, normal)
+
+    m.constraint("surface", [ball], surface)
+    m.constraint("roll", [ball], roll)
+    with pytest.raises(NotApplicableError, match="which are off the constraints") as caught:
+        m.derive(seconds=60)
+    assert "surface and roll contradict each other" in str(caught.value)
+    assert "derive(use_constraints=True)" in str(caught.value)
+    form = m.derive(use_constraints=True, simplify=False, seconds=120)
+    assert len(form.acceleration) == 6

@@ -735,3 +735,30 @@ def test_a_state_to_look_at_is_checked(at, words):
     for ask in (ring.reduce, ring.integrability):
         with pytest.raises(zw.InputError, match=words):
             ask(at=at)
+
+
+def test_a_map_for_positive_radii_takes_coordinates_near_which_it_is_checked():
+    """Atwood's machine with a swinging weight: r = √(x² + z²) for r > 0 alone."""
+    s = zw.System(
+        ["x", "z", "y"],
+        parameters={"m": 1.0, "M": 2.5, "g": 9.81, "l": 3.0},
+        mass=lambda p: np.diag([p.m, p.m, p.M]),
+        potential=lambda q, p: p.m * p.g * q[1] + p.M * p.g * q[2],
+        constraints={"rope": zw.position(lambda q, p: np.sqrt(q[0] ** 2 + q[1] ** 2) - q[2] - p.l)},
+    )
+
+    def polar(s, p):
+        return [s[0] * np.sin(s[1]), -s[0] * np.cos(s[1]), s[0] - p.l]
+
+    names = ["r", "theta"]
+    with pytest.raises(
+        zw.InputError, match=r"since it holds at other s, give coordinates .* at=\["
+    ):
+        s.reduce(names, map=polar)
+    forms = [[1.0, 0.3], {"r": 1.0, "theta": 0.3}, ([1.0, 0.3], [0.1, 0.2])]
+    state = zw.State(np.array([1.0, 0.3]), np.array([0.1, 0.2]))
+    for at in (*forms, state):
+        reduced = s.reduce(names, map=polar, at=at)
+        r_ddot = (1.0 * 0.2**2 - 2.5 * 9.81 + 9.81 * np.cos(0.3)) / 3.5
+        found = reduced.solve([1.0, 0.3], [0.1, 0.2]).acceleration
+        assert found == pytest.approx([r_ddot, -9.81 * np.sin(0.3) - 0.04], rel=1e-12)

@@ -8,13 +8,16 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from contrast import contrast
 from shown_run import pendulum_run
 
 import zwang as zw
-from zwang.view.chart import chart, ticks
-from zwang.view.points import named_points
+from zwang.model_files.examples import example_path
+from zwang.view.camera import floor, floor_of
+from zwang.view.chart import COLORS, chart, ticks
+from zwang.view.points import named_points, point_scene
 from zwang.view.report import report_html
-from zwang.view.report_tables import reactions
+from zwang.view.report_tables import energy_balance, reactions
 
 
 class Reader(HTMLParser):
@@ -60,7 +63,8 @@ def test_it_is_one_file_that_asks_for_nothing(html):
 def test_indeterminate_reactions_are_dashed_and_said(html):
     door = re.search(r'<svg class="chart"[^>]*><title>reaction forces</title>.*?</figure>', html)[0]
     assert "stroke-dasharray" in door
-    assert "indeterminate: one of many values" in door
+    assert door.count("dashed: indeterminate, one of many values") == 1
+    assert door.count('<i class="open"') + door.count('" class="open"></i>') >= 2  # dashed keys
     swing = report_html(pendulum_run(0.1), frames=3, title="Swing")
     assert "stroke-dasharray" not in swing
 
@@ -262,8 +266,23 @@ def test_a_ledger_that_would_take_long_is_left_out(monkeypatch):
     assert "largest imbalance" in report_html(run, frames=2)
     monkeypatch.setattr(report, "LEDGER_WORK", 10.0)
     html = report_html(run, frames=2)
-    assert "run.work computes them" in html
+    assert "would take long for a system of this size" in html
     assert "sum, end minus start" in html
+
+
+def test_a_ledger_of_many_states_is_made_from_some_of_them(monkeypatch):
+    from zwang.view import report_tables as report
+
+    run = pendulum_run(0.1)
+    rows = sum(len(r) for r in run.system.groups.values())
+    size = (len(run.system.velocities) + rows) ** 2
+    monkeypatch.setattr(report, "LEDGER_STATES", 3)
+    monkeypatch.setattr(report, "LEDGER_WORK", 3.0 * size)
+    counts = []
+    taken = report.at_times
+    monkeypatch.setattr(report, "at_times", lambda r, t: counts.append(len(t)) or taken(r, t))
+    assert "largest imbalance" in report_html(run, frames=2)
+    assert counts == [3]
 
 
 def test_reactions_that_cannot_be_computed_are_a_note_and_no_failure(monkeypatch):
@@ -392,3 +411,85 @@ def test_tables_of_forces_look_at_all_saved_states_and_charts_keep_their_peaks()
     forces = next(c for c in charts if c["title"] == "reaction forces")["series"][0]["values"]
     assert len(forces) < len(run)
     assert np.isclose(forces.max(), exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("potential", "up"),
+    [
+        (lambda q: 9.81 * q[1], (0, 1, 0)),
+        (lambda q: -9.81 * q[0], (-1, 0, 0)),
+        (None, None),
+        (lambda q: 2.0 * (q[0] ** 2 + q[1] ** 2 + q[2] ** 2), None),
+    ],
+)
+def test_the_floor_of_points_is_normal_to_gravity(potential, up):
+    """It had been normal to z, whatever pulled the points; where nothing tells there is none."""
+    system = zw.System(["x", "y", "z"], mass=np.eye(3), potential=potential)
+    run = system.simulate([1.0, 1.0, 1.0], [0.0, 1.0, 0.0], until=0.2)
+    scene = point_scene(run)
+    if up is None:
+        assert floor_of(scene) is None
+        assert floor(scene) == []
+        assert re.search(r'"floor": ?null', run.show().html)
+    else:
+        assert np.array_equal(scene.up, up)
+        assert floor_of(scene)["up"] == list(up)
+
+
+def test_a_report_and_its_explanation_count_bodies_alike():
+    """Own coordinates are no bodies, and constraints of the user's are no joints."""
+    model = zw.read_model(example_path("own_constraint"))
+    html = report_html(model.simulate(until=0.05))
+    assert "1 body, 1 extra coordinate, in space" in html
+    assert "1 body, 1 extra coordinate, 0 joints, 2 own constraints" in html
+    assert "<td>2 own constraints</td>" in html
+    assert "2 bodies" not in html
+
+
+def test_forces_that_are_rounding_beside_others_are_zero_and_have_no_time():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    idle = m.body("idle", inertia=zw.inertia.rod(1e-12, 1.0), position=(5.0, 0, 0))
+    m.revolute("held", m.ground, idle, at=(4.5, 0, 0), axis="y")
+    run = m.simulate(until=0.1)
+    rows = dict(re.findall(r"<tr><td>(pin|held)</td>(.*?)</tr>", reactions(run, run)))
+    cells = re.findall(r"<td class=n>(.*?)</td>", rows["held"])
+    assert cells[:2] == ["0", "–"]
+    assert float(re.findall(r"<td class=n>(.*?)</td>", rows["pin"])[0]) > 1.0
+
+
+def test_charts_are_seen_on_light_and_dark_cards():
+    cards = [(0xF6, 0xF8, 0xFA), (0x1E, 0x26, 0x2E)]
+    for color in COLORS:
+        paint = [int(color[k : k + 2], 16) for k in (1, 3, 5)]
+        assert min(contrast(paint, card) for card in cards) > 3.0, color
+
+
+def test_a_logarithmic_axis_has_two_powers_of_ten_at_least():
+    t = np.linspace(0.0, 1.0, 5)
+    for values in (np.full(5, 3e-15), np.geomspace(2e-15, 6e-15, 5), np.geomspace(9e-16, 2e-15, 5)):
+        text = chart("residual", t, {"position": values}, log=True)
+        assert len(re.findall(r'10<tspan dy="-4"', text)) >= 2
+
+
+def test_numbers_of_tables_have_the_minus_of_charts():
+    html = energy_balance(pendulum_run(0.2))
+    assert "\N{MINUS SIGN}" in html
+    assert not re.search(r"<td class=n>[^<]*-", html)
+
+
+def test_forces_of_springs_have_a_chart_and_a_table():
+    m = zw.Mechanism(plane="xy", gravity=(0, -9.81))
+    block = m.body("block", mass=1.0, inertia=0.1, position=(0, -1.0))
+    m.prismatic("guide", m.ground, block, at=(0, 0), axis="y")
+    ends = (m.ground.marker((0, 0)), block.marker((0, 0)))
+    m.spring_damper("buffer", m.ground, block, at=ends, stiffness=100.0, length=1.0)
+    run = m.simulate(until=1.0, save=0.01)
+    html = report_html(run, frames=3)
+    assert "forces of springs" in html
+    peak = float(np.abs(run["buffer.force"]).max())
+    row = html.partition("<h2>Springs and dampers</h2>")[2].partition("</table>")[0]
+    assert "buffer.force" in row
+    assert f"{peak:.3g}"[:4] in row
+    assert "Springs and dampers" not in report_html(pendulum_run(0.1), frames=2)

@@ -5,6 +5,7 @@ import base64
 import numpy as np
 import pytest
 from chromium import wait
+from contrast import contrast
 from shown_run import pendulum_run
 
 #: Poses have 16 bits, linear between frames 4 ms apart: ω² l h²/8 with ω < 6 rad/s is 4e-5.
@@ -219,13 +220,6 @@ def test_it_fits_a_phone(page, dark):
     assert not [word for word, count in lines if count > 1], "broken within a number or a word"
 
 
-def luminance(color):
-    """Of red, green and blue up to 255, as WCAG 2.2 defines it."""
-    c = np.asarray(color, dtype=float) / 255.0
-    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_joints_and_arrows_stand_out_from_the_paper(page, dark):
     """Dark paint of joints on dark paper could not be seen."""
@@ -249,8 +243,7 @@ def test_joints_and_arrows_stand_out_from_the_paper(page, dark):
     joint = np.median(seen, axis=0)
     red = [int(part) for part in arrow[4:-1].split(",")]
     for color in (joint, red):
-        low, high = sorted([luminance(color), luminance(paper)])
-        assert (high + 0.05) / (low + 0.05) > STANDS_OUT
+        assert contrast(color, paper) > STANDS_OUT
 
 
 def test_what_rounding_leaves_of_a_zero_is_zero(page):

@@ -226,3 +226,20 @@ def test_the_force_of_an_actuator_whose_law_reads_another_joint_is_drawn():
     assert arrow.role == "applied"
     assert np.allclose(arrow.force, [5.0, 0.0, 0.0])
     assert np.allclose(arrow.point, drawn.tracks[1].points(np.zeros(3)))
+
+
+def test_point_masses_are_drawn_beside_other_shapes(tmp_path):
+    """The balls of a governor had vanished: of a body with a rod the rod alone was drawn."""
+    at = (1.0, 0.0, 0.2)
+    arm = zw.inertia.rod(1.0, 1.0) + zw.inertia.point(2.0).at(at)
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    body = m.body("arm", inertia=arm)
+    m.revolute("pin", m.ground, body, at=(-0.5, 0, 0), axis="y")
+    run = m.simulate(until=0.05)
+    zw.write_model(m, tmp_path / "arm.toml")
+    again = zw.read_model(tmp_path / "arm.toml").simulate(until=0.05)
+    for one in (run, again):
+        (solid,) = (s for s in scene_of(one).solids if s.role == "body")
+        near = np.linalg.norm(solid.mesh.vertices - at, axis=1)
+        assert (near < 0.1).sum() > 20
+        assert (near < 0.005).sum() == 0  # on its surface

@@ -219,3 +219,39 @@ def test_a_report_shows_modes_and_equilibria(browser, tmp_path):
     assert [s[1] for s in shown] == [False, False, True]
     assert shown[1][0] == 1
     assert "Hz" in page.evaluate("document.body.innerText")
+
+
+def test_runs_beside_each_other_have_one_scale_of_arrows(tmp_path):
+    """Equal arrows of a light and a heavy pendulum had told nothing."""
+
+    def swing(mass):
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        rod = m.body("rod", inertia=zw.inertia.rod(mass, 1.0), position=(0.5, 0, 0))
+        m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+        return m.simulate(until=0.2)
+
+    light, heavy = swing(1.0), swing(10.0)
+    scales = re.findall(r'"newton": ?([-+.e0-9]+)', light.show(heavy).html)
+    assert len(scales) == 2
+    assert len(set(scales)) == 1
+    assert float(scales[0]) == pytest.approx(scene_of(heavy).newton, rel=0.02)
+    pytest.importorskip("viser")
+    with light.view(heavy, port=0) as page:
+        first, second = page._drawn
+        assert first.newton == second.newton == pytest.approx(scene_of(heavy).newton)
+
+
+def test_names_do_not_cover_each_other(browser, tmp_path):
+    m = zw.Mechanism()
+    for name in ("shaft", "slider", "collar"):  # all in one place
+        m.body(name, inertia=zw.inertia.box(1.0, (1.0, 1.0, 1.0)), free=True)
+    page = opened(browser, m.simulate(until=0.1).show().save(tmp_path / "names.html"))
+    page.evaluate(
+        "[...document.querySelectorAll('input[type=checkbox]')]"
+        ".find((x) => x.parentElement.textContent.includes('names')).click()"
+    )
+    page.evaluate("Player.draw()")
+    boxes, high = page.evaluate("[Overlay.boxes, 20 * Player.ratio]")
+    assert len(boxes) == 3
+    tops = sorted(top for _, top, _ in boxes)
+    assert min(np.diff(tops)) >= high

@@ -288,8 +288,8 @@ def _equations(
         else:
             raise InputError(
                 f"constraint {name!r}",
-                found="a constraint of accelerations",
-                expected="for servo constraints, those of positions or velocities",
+                must="be one of positions or velocities for servo constraints",
+                but="is one of accelerations",
             )
     rows += [ca.sumsqr(s.q[list(group)]) - 1 for group in model.unit]
     for i, of in enumerate(programs):

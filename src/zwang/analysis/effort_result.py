@@ -228,8 +228,8 @@ class InverseDynamics:
         if joint.a is None or joint.b is None:
             raise InputError(
                 f"reaction of {name!r}",
-                found="a constraint that acts at no point",
-                expected="a joint",
+                must="be that of a joint",
+                but="this constraint acts at no point",
                 advice="multipliers(name) gives its generalized force.",
             )
         A, lam, free = self._reactions

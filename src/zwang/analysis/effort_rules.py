@@ -29,6 +29,9 @@ ZERO = 1e-9
 NO_EFFECT = 1e-11
 #: A force below this share of the forces that were summed is rounding.
 ROUNDING = 1e-9
+#: Entries of D are known to so many units in the last place of the largest, for each velocity:
+#: forces across the allowed motions leave that much of themselves in g.
+LAST_PLACES = 8.0 * float(np.finfo(float).eps)
 
 
 class ForceBalance(NamedTuple):
@@ -40,6 +43,7 @@ class ForceBalance(NamedTuple):
     G, g : shapes (n, d, k) and (n, d).
     size : of the forces that were summed into g, shape (n,).
     reach : of what was summed into each column of G, shape (n, k).
+    across : what rounding in D may leave in g of forces that do no work in the motions, shape (n,).
     """
 
     D: FloatArray
@@ -47,6 +51,7 @@ class ForceBalance(NamedTuple):
     g: FloatArray
     size: FloatArray
     reach: FloatArray
+    across: FloatArray
 
 
 class Efforts(NamedTuple):
@@ -131,8 +136,10 @@ def balance(
     G, g = np.einsum("nia,nik->nak", D, B), np.einsum("nia,ni->na", D, r)
     summed = np.einsum("nia,ni->na", np.abs(D), size)
     # Rounding in D is relative to its largest entries, and those may be far from an actuator.
-    reach = np.einsum("i,nik->nk", d, np.abs(B)) / root.min(axis=1, initial=np.inf)[:, None]
-    return ForceBalance(D, G, g, np.linalg.norm(summed, axis=1), reach)
+    lightest = root.min(axis=1, initial=np.inf)
+    reach = np.einsum("i,nik->nk", d, np.abs(B)) / lightest[:, None]
+    across = nv * LAST_PLACES * (size @ d) / lightest
+    return ForceBalance(D, G, g, np.linalg.norm(summed, axis=1), reach, across)
 
 
 def chosen(of: ForceBalance, rule: str, weights: FloatArray) -> Efforts:
@@ -149,7 +156,7 @@ def chosen(of: ForceBalance, rule: str, weights: FloatArray) -> Efforts:
     parts = np.einsum("nab,na->nb", U[:, :, :count], of.g) * inverse
     tau = unit * np.einsum("nbk,nb->nk", Vt[:, :count], parts)
     left = of.g - np.einsum("nak,nk->na", of.G, tau)
-    unreached = np.linalg.norm(left, axis=1) > ROUNDING * of.size
+    unreached = np.linalg.norm(left, axis=1) > ROUNDING * of.size + of.across
     missed = np.where(unreached[:, None], np.einsum("nia,na->ni", of.D, left), 0.0)
     ranks = active.sum(axis=1)
     family = []

@@ -14,7 +14,7 @@ import numpy as np
 from zwang.analysis.idle_motions import require_driven
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.path_equations import PathEquations, PathRows
-from zwang.analysis.path_following import Follower
+from zwang.analysis.path_following import DEAD, Follower, Path
 from zwang.analysis.path_samples import sampled
 from zwang.analysis.quantities import Quantity, derivatives, quantity
 from zwang.analysis.time_functions import TimeFunction, time_function
@@ -181,23 +181,30 @@ def _from_quantities(
     x = np.append(corrected.q[0], first)
     path = follower.follow(follower.start(x, 1.0), float(times[-1]))
     if not path.reached:
-        raise _unmet(quantities, path.nodes[-1].s)
+        raise _unmet(quantities, _farthest(path), beyond=True)
     found = sampled(follower, path, times)
     if found.residual.max() > MISSED:
         raise _unmet(quantities, float(times[np.argmax(found.residual)]))
     return GivenMotion(times, found.q, found.v, found.acceleration, tuple(notes))
 
 
-def _at_rest(follower: Follower, x: FloatArray) -> Any:
-    from zwang.analysis.path_following import Path
-
+def _at_rest(follower: Follower, x: FloatArray) -> Path:
     return Path([follower.start(x, 1.0)], [])
 
 
-def _unmet(quantities: Mapping[str, Any], t: float) -> AssemblyError:
+def _farthest(path: Path) -> float:
+    """The last time that a path reaches: a dead point, or the last of its places."""
+    return max(
+        [node.s for node in path.nodes]
+        + [float(place.x[-1]) for place in path.singular if place.kind == DEAD]
+    )
+
+
+def _unmet(quantities: Mapping[str, Any], t: float, *, beyond: bool = False) -> AssemblyError:
+    place = f"has them beyond t = {t:.6g}" if beyond else f"has them at t = {t:.6g}"
     return AssemblyError(
         f"motion of {', '.join(map(repr, quantities))}",
-        found=f"no configuration that has these values at t = {t:.6g}",
-        expected="values that the mechanism can reach, and that do not contradict each other",
+        must="have values that the mechanism can reach, and that do not contradict each other",
+        but=f"no configuration {place}",
         advice="Give a start near the first values, or take a quantity out.",
     )

@@ -12,7 +12,7 @@ from zwang.analysis.realizability import NOTHING, Realizability
 from zwang.errors import InputError, NotApplicableError
 from zwang.terms import FloatArray
 
-__all__ = ["Inversion"]
+__all__ = ["MARGINAL", "Inversion", "require_rest"]
 
 #: Local error of internal dynamics that is integrated, and of its boundary-value problem.
 FORWARD, BOUNDARY = 1e-11, 1e-5
@@ -25,6 +25,8 @@ REST = 1e-6
 BRANCH = 0.1
 #: Halvings of a step over which the derivatives of one instant predict the next.
 HALVINGS = 12
+
+MARGINAL = "internal dynamics is marginal: it neither decays nor is it determined"
 
 
 class Inversion:
@@ -64,27 +66,27 @@ class Inversion:
         if kind == "none":
             return self._differentiated(), "differentiation", []
         if kind in ("stable", "marginal"):
-            notes = []
-            if kind == "marginal":
-                notes = ["internal dynamics is marginal: it neither decays nor is it determined"]
-            return self._forward(), "initial value problem", notes
+            return self._forward(), "initial value problem", [MARGINAL] * (kind == "marginal")
         if kind == "not hyperbolic":
             shown = ", ".join(f"{x:.4g}" for x in self.facts.internal_eigenvalues)
             raise NotApplicableError(
-                f"program {', '.join(map(repr, self.facts.programs))}",
-                found=f"internal dynamics that is unstable with eigenvalues on the imaginary axis "
-                f"({shown})",
-                expected="internal dynamics without such eigenvalues, which can be inverted, or a "
-                "stable one",
+                f"program {self._name}",
+                must="leave internal dynamics that is stable, or without eigenvalues on the "
+                "imaginary axis, so that it can be inverted",
+                but=f"leaves one that is unstable with such eigenvalues ({shown})",
                 advice="Program another quantity, or add an actuator.",
             )
         return self._bounded(), "boundary value problem", []
 
+    @property
+    def _name(self) -> str:
+        return ", ".join(map(repr, self.facts.programs))
+
     def _lost(self, t: float) -> NotApplicableError:
         return NotApplicableError(
-            f"program {', '.join(map(repr, self.facts.programs))}",
-            found=f"no motion that follows it at t = {t:.6g}",
-            expected="a program that the system can follow from its start",
+            f"program {self._name}",
+            must="be one that the system can follow from its start",
+            but=f"no motion that follows it was found at t = {t:.6g}",
         )
 
     def _pin(self, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -153,7 +155,7 @@ class Inversion:
     def _bounded(self) -> FloatArray:
         from scipy.integrate import solve_bvp
 
-        self._require_rest()
+        require_rest(lambda _, t: self.wanted(t), self.times, self._name)
         P, W = self.facts.directions, self.facts.matrix
         found: Any = np.linalg.eig(W.T)
         values, left = found
@@ -185,25 +187,14 @@ class Inversion:
         solution = solve_bvp(rate, ends, mesh, guess, tol=BOUNDARY, max_nodes=4000)
         if solution.status:
             raise NotApplicableError(
-                f"program {', '.join(map(repr, self.facts.programs))}",
-                found=f"no bounded internal motion ({solution.message})",
-                expected="a program slow enough for one",
+                f"program {self._name}",
+                must="be slow enough for a bounded internal motion",
+                but=f"none was found ({solution.message.rstrip('.')})",
                 advice="Give longer times of rest before and after it, or a slower program.",
             )
         return np.array(
             [jets(float(t), x) for t, x in zip(self.times, solution.sol(self.times).T, strict=True)]
         )
-
-    def _require_rest(self) -> None:
-        for t in (self.times[0], self.times[-1]):
-            wanted = self.wanted(float(t))
-            size = max(1.0, float(np.abs(wanted[0]).max()))
-            if np.abs(wanted[1:3]).max(initial=0.0) > REST * size:
-                raise InputError(
-                    f"program {', '.join(map(repr, self.facts.programs))}",
-                    found=f"a program that moves at t = {t:.6g}, with unstable internal dynamics",
-                    expected="one that begins and ends at rest, with time before and after it",
-                )
 
     def _equilibrium(self, xi: FloatArray) -> FloatArray:
         """The internal state at rest at the end."""
@@ -225,6 +216,20 @@ class Inversion:
         guess[1:] = 0.0
         t = float(self.times[-1])
         return self.array.solve(guess, self.wanted(t), t).jets
+
+
+def require_rest(wanted: Callable[[int, float], FloatArray], times: FloatArray, name: str) -> None:
+    """Refuse a program that moves at the first or the last time."""
+    for t in (times[0], times[-1]):
+        values = wanted(2, float(t))
+        size = max(1.0, float(np.abs(values[0]).max()))
+        if np.abs(values[1:3]).max(initial=0.0) > REST * size:
+            raise InputError(
+                f"program {name}",
+                must="be one that begins and ends at rest, with time before and after it, as "
+                "internal dynamics is unstable",
+                but=f"moves at t = {t:.6g}",
+            )
 
 
 def shifted(jets: FloatArray, h: float) -> FloatArray:

@@ -46,8 +46,8 @@ def inverse_dynamics(
     if own.equations.reaction_dependent:
         raise NotApplicableError(
             "inverse dynamics",
-            found="a non-ideal law that depends on its reaction, such as friction in a joint",
-            expected="forces that follow from the state",
+            must="have forces that follow from the state",
+            but="there is a law that depends on its reaction, such as friction in a joint",
             advice="Drive the coordinates with m.drive and simulate: run.reaction of the driver is "
             "the effort, friction included.",
         )
@@ -113,7 +113,7 @@ def _require_possible(acting: Actuators, terms: EquationTerms, at: GivenMotion) 
         row = acting.system.row_names[int(worst[1])].partition("[")[0]
         raise InputError(
             "motion",
-            found=f"accelerations that {row!r} does not allow, at t = {at.t[worst[0]]:.6g} by "
+            must="be one of this mechanism",
+            but=f"has accelerations that {row!r} does not allow, at t = {at.t[worst[0]]:.6g} by "
             f"{miss[worst]:.3g}",
-            expected="a motion of this mechanism",
         )

@@ -22,6 +22,7 @@ from zwang.analysis.massless import Condensed, condensed
 from zwang.analysis.mode_motion import ModeOrigin, still_run
 from zwang.analysis.modes import Mode, modes_of
 from zwang.analysis.ports import Output, checked_names, driver_rows, input_of, output_of
+from zwang.analysis.time_dependence import ChangesWithTime, changes_with_time
 from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.caching import computed_once
 from zwang.errors import InputError, MissingExtraError, NotApplicableError, shown
@@ -79,6 +80,7 @@ class Linearization:
     _orbit: FloatArray = field(repr=False)
     _equations: EquationsOf = field(repr=False)
     _light: Condensed | None = field(repr=False)
+    _changes: ChangesWithTime | None = field(repr=False, default=None)
 
     @computed_once
     def eigenvalues(self) -> FloatArray:
@@ -94,8 +96,13 @@ class Linearization:
 
     @computed_once
     def notes(self) -> tuple[str, ...]:
-        """How many eigenvalues are zero or infinite and why, as sentences."""
-        return _notes(self, self._light)
+        """What changes with time, and how many eigenvalues are zero or infinite and why."""
+        return (*self.notes_on_time, *_notes(self, self._light))
+
+    @property
+    def notes_on_time(self) -> tuple[str, ...]:
+        """What changes with time, so that eigenvalues do not tell what grows, as sentences."""
+        return () if self._changes is None else tuple(self._changes.notes_on_eigenvalues())
 
     def modes(self, count: int | None = None) -> list[Mode]:
         """Modes by rising frequency, one for each pair of complex eigenvalues.
@@ -153,6 +160,7 @@ class Linearization:
 
     def frequency_response(self, frequencies: Any) -> FloatArray:
         """G(iω) = C (iω − A)⁻¹ B + D, complex, shape (nω, outputs, inputs); ω in rad/s."""
+        self._require_constant("frequency response")
         try:
             w = np.asarray(frequencies, dtype=float)
         except (TypeError, ValueError):
@@ -172,6 +180,7 @@ class Linearization:
 
         Without outputs, the states are the outputs: C = I and D = 0.
         """
+        self._require_constant("control.StateSpace")
         self._require_ports(outputs=False)
         try:
             ss = import_module("control").ss
@@ -208,8 +217,19 @@ class Linearization:
         """
         from zwang.analysis.plots import bode
 
+        self._require_constant("Bode plot")
         self._require_ports()
         return bode(self, frequencies, inputs, outputs, path)
+
+    def _require_constant(self, what: str) -> None:
+        """Refuse what A that depends on time does not have."""
+        if self._changes is not None and self._changes.linear_terms_vary:
+            raise NotApplicableError(
+                what,
+                must="be made of small motions that are the same at all times",
+                but="A depends on time here",
+                advice=self.notes[0],
+            )
 
     def _require_ports(self, *, outputs: bool = True) -> None:
         if not self.inputs or (outputs and not self.outputs):
@@ -321,8 +341,9 @@ def _large(
         if names:
             raise NotApplicableError(
                 f"{what} of a linearization",
-                found=f"a mechanism of {equations.nv} velocities",
-                expected="at most 300; larger ones have modes(count) and no state space",
+                must="be of a mechanism with at most 300 velocities; larger ones have modes(count) "
+                "and no state space",
+                but=f"there are {equations.nv}",
             )
     return sparse_linearization(equations, q)
 
@@ -396,6 +417,7 @@ def linearized(
         np.zeros((len(S), 0)) if steady is None else S @ steady.orbit,
         equations,
         light,
+        changes_with_time(equations, q, lam).without(drivers) if steady is None else None,
     )
 
 

@@ -22,8 +22,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from zwang.analysis.equations_of import EquationsOf, Spaces, spaces_of
+from zwang.analysis.search import point_at
 from zwang.analysis.stability import NEUTRAL
 from zwang.analysis.statics import Equilibrium, at_rest, equilibrium
+from zwang.analysis.time_dependence import changes_with_time
 from zwang.arguments.values import positive
 from zwang.display import Displayed
 from zwang.errors import InputError, NoEquilibriumError, shown
@@ -69,7 +71,8 @@ class LoadPath(Displayed):
     ----------
     parameter : its name.
     values, q : of all points of the path in order, shapes (k,) and (k, nq).
-    stability : of each point, by the second variation.
+    stability : of each point, by the second variation; undecided where something changes with
+        time.
     smallest_stiffness : smallest eigenvalue of the second variation at each, scaled by masses.
     critical : turning points and buckling loads in the order in which the path meets them.
     equilibria : those at the values that were asked for, the first that the path meets at each;
@@ -238,6 +241,9 @@ def load_path(
         "stable" if x > NEUTRAL * scale else "unstable" if x < -NEUTRAL * scale else "marginal"
         for x in lowest
     )
+    at_first = equations.with_value(place, float(wanted[0]))
+    if changes_with_time(at_first, first.q, point_at(at_first, first.q).lam).now:
+        stability = ("undecided",) * len(points)
     return LoadPath(
         parameter,
         np.array([p.value for p in points]),

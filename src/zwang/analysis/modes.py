@@ -59,8 +59,8 @@ class Mode:
         if self._origin is None:
             raise NotApplicableError(
                 "animation of a mode",
-                found="a mode that was made without its system",
-                expected="one of lin.modes()",
+                must="be of one of lin.modes()",
+                but="this one was made without its system",
             )
         return self._origin.run(self.eigenvalue, amplitude, cycles, frames, str(self))
 

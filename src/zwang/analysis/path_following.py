@@ -295,9 +295,11 @@ class Follower:
             found = self._crossed(path, before, last)
             if found is not None:
                 path.singular.append(Singular(CHANGE, *found, k))
-        if before.tangent[-1] * last.tangent[-1] < 0.0 and not (
-            path.singular and path.singular[-1].after == k
-        ):
+        if before.tangent[-1] * last.tangent[-1] < 0.0:
+            # Branches may cross where this one turns back, as at the edge of the reach of a
+            # symmetric five-bar, whose arms are stretched at once: the way ends there as well.
+            if path.singular and path.singular[-1].after == k:
+                path.singular.pop()
             path.singular.append(Singular(DEAD, *self._turned(path, before, last), k))
 
     def _turned(self, path: Path, before: PathNode, last: PathNode) -> tuple[FloatArray, float]:

@@ -58,6 +58,8 @@ class Realizability:
     directions : of (q, v) that the program leaves free, orthonormal rows P, shape (n, nq + nv).
     matrix : W of ξ̇ = W ξ for small internal motions ξ = P (q, v), shape (n, n).
     rate : the slowest of the forward motion, beside which eigenvalues are zero [1/s].
+    loose : bodies or coordinates that can move without inertia, constraint, program or force, so
+        that nothing determines how; empty where there are none.
     """
 
     programs: tuple[str, ...]
@@ -70,6 +72,7 @@ class Realizability:
     directions: FloatArray = field(repr=False, default_factory=lambda: np.zeros((0, 0)))
     matrix: FloatArray = field(repr=False, default_factory=lambda: np.zeros((0, 0)))
     rate: float = 1.0
+    loose: tuple[str, ...] = ()
 
     @property
     def realizable(self) -> bool:
@@ -96,6 +99,11 @@ class Realizability:
 
     def __str__(self) -> str:
         names = ", ".join(self.programs)
+        if self.loose:
+            return (
+                f"{', '.join(self.actuators)} cannot follow {names} alone: nothing determines a "
+                f"motion of {', '.join(self.loose)}, which no inertia, constraint or force resists"
+            )
         if self.index is None:
             return (
                 f"{', '.join(self.actuators)} cannot follow {names}: no number of "
@@ -127,6 +135,7 @@ def realizability(
     start: FloatArray,
     t: float,
     forward: tuple[FloatArray, FloatArray, FloatArray],
+    loose: tuple[str, ...] = (),
 ) -> Realizability:
     """The facts at a start.
 
@@ -136,8 +145,11 @@ def realizability(
     wanted : order → program and derivatives at t, shape (order + 1, programs).
     start : z near the program, shape (nz,).
     forward : A, B, C of the linearized forward motion.
+    loose : names of what nothing determines; no number of differentiations helps then.
     """
     rank, degrees = _forward(forward, programs)
+    if loose:
+        return Realizability(programs, actuators, rank, degrees, None, np.zeros(0), {}, loose=loose)
     rate = _rate(forward[0])
     for order in range(1, MOST + 1):
         array = array_of(order)

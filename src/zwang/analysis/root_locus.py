@@ -32,11 +32,13 @@ class RootLocus:
     parameter : its name.
     values : shape (k,).
     eigenvalues : complex, shape (k, f); each column follows one of them.
+    notes : what changes with time, so that eigenvalues say nothing on growth, as sentences.
     """
 
     parameter: str
     values: FloatArray
     eigenvalues: FloatArray
+    notes: tuple[str, ...] = ()
 
     def crossings(self, zero: float = 1e-6) -> list[float]:
         """Values at which an eigenvalue crosses the imaginary axis, between those computed.
@@ -71,10 +73,11 @@ class RootLocus:
 
     def __str__(self) -> str:
         crossed = ", ".join(f"{x:.6g}" for x in self.crossings()) or "none"
-        return (
+        text = (
             f"Root locus over {self.parameter}, {self.values[0]:.6g} to {self.values[-1]:.6g}: "
             f"{self.eigenvalues.shape[1]} eigenvalues; crossings of the imaginary axis: {crossed}."
         )
+        return "\n".join([text, *self.notes])
 
 
 def root_locus(
@@ -104,7 +107,8 @@ def root_locus(
         of_rate = not (owner in system.definition.parameters and part in ("x", "y", "z"))
     if of_rate:
         _require_rate(system, parameter)
-    found = []
+    found: list[FloatArray] = []
+    notes: dict[str, None] = {}
     for value in wanted:
         given, moving = dict(parameters or {}), None if rates is None else dict(rates)
         if of_rate:
@@ -116,6 +120,7 @@ def root_locus(
         else:
             at = system.equilibrium(start, None, None, t, given)
         found.append(at.linearization.eigenvalues)
+        notes |= dict.fromkeys(at.linearization.notes_on_time)
         start = at.state
     counts = {len(x) for x in found}
     if len(counts) > 1:
@@ -125,7 +130,7 @@ def root_locus(
             but=f"have from {min(counts)} to {max(counts)}",
             advice="The number of degrees of freedom changes in between; take a narrower range.",
         )
-    return RootLocus(parameter, wanted, _followed(np.array(found)))
+    return RootLocus(parameter, wanted, _followed(np.array(found)), tuple(notes))
 
 
 def _require_rate(system: System, name: str) -> None:

@@ -71,6 +71,7 @@ class Expressions:
         self.H = ca.mtimes(model.A, self.a) - model.b
         self._kernels: dict[str, tuple[Kernel, dict[str, Any]]] = {}
         self.channel_sizes: dict[str, int] = {}
+        self.timed: Any = None
 
     def jacobian(self, e: casadi.SX, x: casadi.SX) -> casadi.SX:
         """e_x, through opaque calls too."""

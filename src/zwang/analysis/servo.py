@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.analysis.bounded_motion import bounded_states
 from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
-from zwang.analysis.internal_dynamics import Inversion
+from zwang.analysis.direct_program import DirectProgram
+from zwang.analysis.internal_dynamics import MARGINAL, Inversion, require_rest
+from zwang.analysis.loose_motions import loose_names
 from zwang.analysis.quantities import Quantity, derivatives, quantity, quantity_names, values_of
 from zwang.analysis.realizability import Realizability, realizability
 from zwang.analysis.smoothness import require_smooth
@@ -148,6 +151,9 @@ class Servo:
             _linearized(
                 self.system, self._quantities, self.input_matrix, self._start, self._t, self.values
             ),
+            loose_names(
+                self.system, self._quantities, self.input_matrix, self._start, self._t, self.values
+            ),
         )
 
     @computed_once
@@ -188,13 +194,16 @@ class Servo:
         if facts.index is None:
             raise UnreachableError(
                 f"program {_listed(self.programs)}",
-                found=str(facts),
-                expected="actuators that determine it",
+                must="have actuators that determine their efforts by it",
+                but=str(facts),
                 names=self.programs,
             )
         for name, f in zip(self.programs, self._functions, strict=True):
             require_smooth(name, f, t, facts.smoothness[name])
         z = self._start if start is None else _state(self.system, start, self._start)
+        direct = self._directly(facts, z, t)
+        if direct is not None:
+            return direct
         inversion = Inversion(self._array(facts.index), self._wanted, facts, t, z)
         jets, how, notes = inversion.solve()
         nq, nv = len(self.system.coordinates), len(self.system.velocities)
@@ -208,6 +217,47 @@ class Servo:
             ValuesByActuator(zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
             how,
             tuple(notes),
+            self.values,
+        )
+
+    def _directly(self, facts: Realizability, z: FloatArray, t: FloatArray) -> ServoSolution | None:
+        """The solution where actuators push along the program; None where they do not."""
+        if facts.internal == "not hyperbolic":
+            return None
+        nq, nv = len(self.system.coordinates), len(self.system.velocities)
+        q, v, first = z[:nq], z[nq : nq + nv], float(t[0])
+        program = DirectProgram(
+            self.system,
+            self._quantities,
+            self.input_matrix,
+            self.values,
+            self._wanted,
+            q,
+            v,
+            first,
+            _listed(self.programs),
+        )
+        if not program.regular or (facts.flat and not program.determined):
+            return None
+        how = "differentiation" if program.determined else "initial value problem"
+        if facts.internal == "unstable":
+            require_rest(self._wanted, t, _listed(self.programs))
+            how, found = "boundary value problem", bounded_states(program, q, v, t)
+        else:
+            found = program.all_states(q, v, t)
+        if found is None:
+            return None
+        notes = (MARGINAL,) if facts.internal == "marginal" else ()
+        efforts = np.array([x.effort for x in found])
+        return ServoSolution(
+            self.system,
+            t,
+            np.array([x.q for x in found]),
+            np.array([x.v for x in found]),
+            np.array([x.acceleration for x in found]),
+            ValuesByActuator(zip(self.actuators, efforts.T, strict=True)),
+            how,
+            notes,
             self.values,
         )
 
@@ -258,8 +308,8 @@ def servo(
     if system.equations.reaction_dependent or not system.model.ideal or system.opaque:
         raise NotApplicableError(
             "servo constraints",
-            found="non-ideal laws, or functions that are called numerically",
-            expected="equations that can be differentiated several times",
+            must="have equations that can be differentiated several times",
+            but="there are non-ideal laws, or functions that are called numerically",
         )
     quantities, functions = _programmed(system, program)
     names, B = _actuation(system, actuators)
@@ -267,8 +317,9 @@ def servo(
         fewer = len(names) < len(program)
         raise UnreachableError(
             f"program {_listed(tuple(program))}",
-            found=f"{len(program)} quantities and {len(names)} actuators, {_listed(names)}",
-            expected="as many actuators as quantities",
+            must="have as many actuators as quantities",
+            but=f"has {_number(len(program), 'quantity', 'quantities')} and "
+            f"{_number(len(names), 'actuator', 'actuators')}, {_listed(names)}",
             advice="Give up a quantity, or add an actuator."
             if fewer
             else "inverse_dynamics and control_force share a motion among more actuators.",
@@ -332,8 +383,8 @@ def _actuation(system: System, given: Any) -> tuple[tuple[str, ...], Any]:
         if acting.system is not system:
             raise InputError(
                 "actuators",
-                found="one whose coordinate has a driver",
-                expected="coordinates that are free",
+                must="be on coordinates that are free",
+                but="one of these has a driver",
                 advice="Leave the driver out of the mechanism; the program takes its place.",
             )
         return acting.names, columns_of(system, acting.quantities)
@@ -389,6 +440,10 @@ def _linearized(
         np.vstack([np.zeros((d, Bn.shape[1])), S @ D.T @ Bn]),
         np.hstack([Cn @ D, np.zeros((len(Cn), d))]),
     )
+
+
+def _number(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

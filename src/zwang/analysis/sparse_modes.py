@@ -26,6 +26,7 @@ from zwang.analysis.sparse_terms import (
     sparse_slopes,
     sparse_terms,
 )
+from zwang.analysis.time_dependence import changes_with_time
 from zwang.caching import computed_once
 from zwang.errors import InputError, shown
 from zwang.linalg.rank import inverse_power_of_two
@@ -50,6 +51,7 @@ class SparseLinearization:
     state : that about which it is.
     mass, stiffness, damping, rows : sparse matrices of M π̈ + B π̇ + K π = Aᵀλ, A π = 0 in the
         displacements of all bodies.
+    notes : what changes with time, as sentences.
     """
 
     state: State
@@ -57,6 +59,7 @@ class SparseLinearization:
     stiffness: Any = field(repr=False)
     damping: Any = field(repr=False)
     rows: Any = field(repr=False)
+    notes: tuple[str, ...]
     _equations: EquationsOf = field(repr=False)
     _bulk: Bulk = field(repr=False)
 
@@ -155,7 +158,8 @@ def sparse_linearization(equations: EquationsOf, q: FloatArray) -> SparseLineari
     _require_rest(equations, q, M, A, force, lam)
     K, B = sparse_slopes(equations, bulk, q, lam)
     state = State(q, np.zeros(equations.nv), equations.t)
-    return SparseLinearization(state, M, K, B, A, equations, bulk)
+    notes = tuple(changes_with_time(equations, q, lam).notes_on_eigenvalues())
+    return SparseLinearization(state, M, K, B, A, notes, equations, bulk)
 
 
 def _require_rest(
@@ -168,8 +172,8 @@ def _require_rest(
         k = int(np.abs(d * left).argmax())
         raise InputError(
             "state",
-            found=f"no equilibrium: {equations.system.velocities[k]} is driven by {left[k]:.6g} "
+            must="be one in which all forces balance",
+            but=f"{equations.system.velocities[k]} is driven by {left[k]:.6g} "
             f"({share:.1e} of all forces)",
-            expected="a state in which all forces balance",
         )
     del q

@@ -27,6 +27,7 @@ from zwang.analysis.sparse_terms import (
     sparse_slopes,
     sparse_terms,
 )
+from zwang.analysis.time_dependence import changes_with_time
 from zwang.caching import computed_once
 from zwang.errors import NoEquilibriumError, NotApplicableError, UnknownNameError
 from zwang.multibody.element_batches import Bulk
@@ -76,7 +77,8 @@ class SparseEquilibrium:
     ----------
     q : coordinates, shape (nq,).
     t : time [s] at which forces and drivers are taken.
-    stability : ``"stable"``, ``"unstable"`` or ``"marginal"``.
+    stability : ``"stable"``, ``"unstable"`` or ``"marginal"``; ``"undecided"`` where something
+        changes with time.
     residual : force that is left, relative to all that act.
     method, steps : how it was found.
     notes : what else there is to know, as sentences.
@@ -171,8 +173,8 @@ def sparse_equilibrium(
     if hold:
         raise NotApplicableError(
             "equilibrium of a large mechanism",
-            found="held coordinates",
-            expected="none beyond 300 velocities",
+            must="have no held coordinates beyond 300 velocities",
+            but="some are given",
             advice="Hold them by drivers.",
         )
     system = equations.system
@@ -185,6 +187,10 @@ def sparse_equilibrium(
     if _rank_deficiency(at):
         notes.append("Reactions are indeterminate; they are shared as stiffness by masses would.")
     stability = search.stability(at)
+    changes = changes_with_time(equations, at.q, at.lam)
+    notes += changes.notes_at_rest(stability)
+    if changes.now:
+        stability = "undecided"
     return SparseEquilibrium(
         at.q, equations.t, stability, at.share, "descent", steps, tuple(notes), equations, at
     )

@@ -35,12 +35,12 @@ def require_plain_joints(what: str, equations: EquationsOf) -> None:
     if parts.friction or parts.teeth_act_on_motion or not equations.is_position.all():
         raise NotApplicableError(
             what,
-            found="friction in joints"
+            must="have joints without friction that restrict positions",
+            but="there is friction in joints"
             if parts.friction
-            else "teeth that move their wheels"
+            else "there are teeth that move their wheels"
             if parts.teeth_act_on_motion
-            else "constraints on velocities",
-            expected="joints without friction that restrict positions",
+            else "there are constraints on velocities",
         )
 
 

@@ -24,6 +24,7 @@ from zwang.analysis.sticking import (
     ranges,
     sliding,
 )
+from zwang.analysis.time_dependence import changes_with_time
 from zwang.analysis.turning import TURN, turning_coordinates
 from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.arguments.values import positive
@@ -93,7 +94,9 @@ class Equilibrium(StationaryState):
     q, v : coordinates, shape (nq,), and velocities, all zero, shape (nv,).
     t : time [s] at which forces and drivers are taken.
     stability : ``"stable"``, ``"unstable"``, ``"marginal"`` where a displacement meets no
-        resistance, or ``"undecided"``.
+        resistance, or ``"undecided"``, as where a constraint or a force changes with time: the
+        state is then an equilibrium of the system held as it stands at t, and a note names what
+        changes.
     residual : the largest of three shares: of the force that is left, relative to the largest that
         acts or that displacements as large as the coordinates would make; of what position
         constraints miss, relative to the coordinates; of what held values miss, relative to them.
@@ -359,9 +362,10 @@ def _stuck(equations: EquationsOf, stuck: HeldByFriction) -> Equilibrium:
         f"{stuck.share:.4g} of what it can exert. In a simulation, where its sign is smoothed, it "
         "creeps."
     )
+    changes = changes_with_time(equations, rest.q, free.lam)
     return replace(
         rest,
-        stability="marginal",
+        stability="undecided" if changes.now else "marginal",
         families=(*rest.families, *words),
         family_directions=np.hstack([rest.family_directions, directions]),
         notes=(*rest.notes, note),
@@ -486,6 +490,10 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
             "Reactions are indeterminate, and stability depends on how they are shared (prestress)."
         )
         stability = "undecided" if stability != "unstable" or variation.symmetric else stability
+    changes = changes_with_time(equations, at.q, at.lam[: equations.rows])
+    notes += changes.notes_at_rest(stability)
+    if changes.now:
+        stability = "undecided"
     neutral = _one_by_one(equations, variation.neutral)
     families = [equations.motion_in_words(at.q, d) for d in neutral.T]
     words, directions = _sticking_families(equations, at, variation)
@@ -591,10 +599,6 @@ def _notes(equations: EquationsOf, at: Point, found: Found, held: Held | None) -
             "Dry friction exerts nothing in this position, and holds neighboring ones; sticking "
             "says between which values."
         )
-    values = equations.values(at.q)
-    moving = np.abs(values.rate).max(initial=0.0) > 1e-9
-    if moving:
-        yield f"Drivers are taken as they stand at t = {equations.t:g}; they move there."
 
 
 def equilibria(

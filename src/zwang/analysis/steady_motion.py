@@ -188,8 +188,9 @@ def _conditions(
         if row is not None and not np.abs(row @ Z).max(initial=0.0) > 1e-9:
             raise InputError(
                 f"rate of {name!r}",
-                found="a motion that does not leave the equations as they are",
-                expected="one that does: a cyclic coordinate, a turn about gravity, a round body",
+                must="be of a motion that leaves the equations as they are: a cyclic coordinate, a "
+                "turn about gravity, a round body",
+                but="is of one that does not",
             )
         result.append(_Condition(channel, wanted, row))
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,18 @@ import numpy as np
 from zwang.errors import InputError, shown
 from zwang.terms import FloatArray
 
-__all__ = ["check_name", "checked_names", "is_folder", "number", "path_of", "positive", "vector"]
+__all__ = [
+    "angle_notes",
+    "check_name",
+    "checked_names",
+    "is_folder",
+    "number",
+    "path_of",
+    "positive",
+    "vector",
+]
+
+FULL_TURN = 2.0 * np.pi
 
 
 def number(what: str, value: Any) -> float:
@@ -93,3 +104,21 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         return False
+
+
+def angle_notes(given: Mapping[str, Any]) -> list[str]:
+    """What is said of angles beyond a full turn by the names of joint coordinates: degrees perhaps.
+
+    Values that are no plain numbers are left out.
+    """
+    notes = []
+    for name, value in given.items():
+        part = str(name).rpartition(".")[2]
+        angle = part.startswith("angle") and not part.endswith("_rate")
+        plain = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if angle and plain and np.isfinite(value) and abs(value) > FULL_TURN:
+            notes.append(
+                f"{name} = {value:g} is in radians, {np.rad2deg(value):.0f}°: {value:g}° are "
+                f"np.deg2rad({value:g})"
+            )
+    return notes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments.values import number
+from zwang.arguments.values import angle_notes, number
 from zwang.assembly.gaps import as_lengths, gaps_by_name
 from zwang.assembly.held_search import HeldSearch
 from zwang.assembly.joint_moves import off_by
@@ -89,7 +89,7 @@ def assembled(
     else:
         new = table.velocities(velocity, found.q, v)
         notes = table.about_velocities(found.q, v, new)
-    notes = (*as_placed.notes(found), *notes)
+    notes = (*as_placed.notes(found), *notes, *angle_notes({**prefer, **hold}))
     moved = found.q - table.parts.start[0]
     named = moved_by_name(equations, moved, new - v)
     return Assembly(found.q, new, t, named, float(np.linalg.norm(moved)), found.iterations, notes)

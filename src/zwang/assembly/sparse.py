@@ -51,11 +51,13 @@ def assembled_by_blocks(
     if not worst <= ALMOST_CLOSED:
         left = equations.residuals_at(q, v, np.asarray(t), p)
         raise _gap(equations.parts, Assembly(q, v, t), left)
-    table = LargeTable(equations, t, p)
+    table, notes = LargeTable(equations, t, p), ()
     moved = q - table.parts.start[0]
-    # Velocities once more, as an impulse there makes them of those given.
-    v = table.velocities({}, q, given)
-    notes = table.about_velocities(q, given, v)
+    if steps or given.any():
+        # Velocities once more, as an impulse there makes them of those given. At rest, where all is
+        # closed and no driver asks for a rate, there is none.
+        v = table.velocities({}, q, given)
+        notes = table.about_velocities(q, given, v)
     named = moved_by_name(equations, moved, v - given)
     return Assembly(q, v, t, named, float(np.linalg.norm(moved)), steps, notes)
 

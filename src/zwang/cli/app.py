@@ -245,7 +245,15 @@ def export(
     ] = None,
     model: StoredModel = None,
     *,
-    every: Annotated[float | None, typer.Option("--every", help="Seconds between lines.")] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            "--every",
+            parser=_seconds,
+            metavar="TIME",
+            help="Between lines, in seconds or as '5 ms'.",
+        ),
+    ] = None,
     units: Annotated[bool, typer.Option("--units", help="Units after the names.")] = False,
     degrees: Degrees = False,
     listed: Annotated[bool, typer.Option("--list", help="List the channels instead.")] = False,
@@ -405,16 +413,44 @@ def derive(
     bodies: Annotated[
         bool, typer.Option("--bodies", help="In coordinates of the bodies, not of the joints.")
     ] = False,
+    letters: Annotated[
+        str | None,
+        typer.Option(
+            "--letters",
+            metavar="NAMES",
+            help="Dimensions that stay letters, as L1,L2, or 'all'; they are numbers otherwise.",
+        ),
+    ] = None,
+    use_constraints: Annotated[
+        bool,
+        typer.Option("--use-constraints", help="Shorten by the constraints, where they hold."),
+    ] = False,
     seconds: Annotated[
         float, typer.Option("--seconds", help="Time after which to give up [s].")
     ] = 60.0,
+    values: Values = None,
+    case: Case = None,
     as_json: AsJson = False,
 ) -> None:
-    """Equations of motion in closed form (needs the extra 'symbolic')."""
+    """Equations of motion in closed form (needs the extra 'symbolic').
+
+    A parameter with a value of --set is that number in the formulas.
+    """
     from zwang.cli.inspect import derive as look
 
     with printing(as_json=as_json) as out:
-        look(out, model, terms=terms, latex=latex, bodies=bodies, seconds=seconds)
+        look(
+            out,
+            model,
+            values or [],
+            case,
+            letters=letters,
+            terms=terms,
+            use_constraints=use_constraints,
+            latex=latex,
+            bodies=bodies,
+            seconds=seconds,
+        )
 
 
 @app.command()
@@ -546,6 +582,7 @@ def sweep(
     csv: Annotated[
         Path | None, typer.Option("--csv", help="File for a table of the results: .csv or .xlsx.")
     ] = None,
+    units: Annotated[bool, typer.Option("--units", help="Units after the names in it.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run all that a plan asks for, on this machine or a cluster, into one dataset."""
@@ -561,6 +598,7 @@ def sweep(
             resume=resume,
             dry_run=dry_run,
             csv=csv,
+            units=units,
         )
 
 

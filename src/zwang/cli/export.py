@@ -124,8 +124,8 @@ def _run(folder: Path, model: Path | None) -> Run:
     if not folder.is_dir():
         raise InputError(
             f"run '{folder}'",
-            found="a file" if folder.exists() else "no such folder",
-            expected="the folder of a run",
+            must="be the folder of a run",
+            but="is a file" if folder.exists() else "there is no such folder",
             advice="'zwang run MODEL.toml' makes one.",
         )
     return load(folder, None if model is None else read_model(model))

@@ -11,18 +11,25 @@ from typing import Any
 import numpy as np
 import typer
 
+from zwang.analysis.later_contradictions import speeds_may_contradict
 from zwang.analysis.singular_position import rows_redundant_here_alone
 from zwang.assembly.large_moves import BodyMove, extent, large_moves
 from zwang.cli.assembled import moved_in_words
 from zwang.cli.output import FAILURE, Printer
 from zwang.cli.run import read_given
+from zwang.cli.words import at_the_command_line
 from zwang.display import counted
-from zwang.errors import InputError, ZwangError
+from zwang.errors import InputError, UnknownNameError, ZwangError
+from zwang.model_files.given_values import parsed_values
+from zwang.model_files.missing_mass import mass_notes
 from zwang.model_files.model import Model, read_model
 from zwang.multibody.connections import connections
+from zwang.multibody.pose import SCALAR
 
 __all__ = ["check", "derive", "explain", "info", "verify"]
 
+#: Bodies whose masses are listed one by one.
+LISTED_MASSES = 12
 #: Energy [J] that a pendulum of 1 kg may gain or lose in a second at the default tolerance.
 ENERGY_OF_A_PENDULUM = 1e-6
 
@@ -54,30 +61,74 @@ def check(
     moves: tuple[BodyMove, ...] = ()
     if model.mechanism is not None:
         parts = model.mechanism.parts
-        facts["bodies"] = len(parts.bodies)
+        extra = sum(b.kind is SCALAR for b in parts.bodies)
+        facts["bodies"] = len(parts.bodies) - extra
+        facts |= {"extra_coordinates": extra} if extra else {}
         joined = connections(parts.joints.values())
         facts |= {f"{kind.replace(' ', '_')}s": count for kind, count in joined.items()}
         facts |= {"forces": len(parts.forces) + len(parts.friction)}
         moves = large_moves(parts, state.q)
         facts["moved_far"] = {move.body: move.distance for move in moves}
         facts["size"] = extent(parts, state.q).tolist()
+        facts["masses"] = _masses(model, parameters)
     facts["redundant_here_alone"] = rows_redundant_here_alone(
         system, state, explanation, parameters
     )
+    facts["contradiction"] = _contradiction(model, state, facts)
+    facts["notes"] = [*mass_notes(model), *_doubts(facts)]
     out.result(facts)
-    apart = ("model", "moved_far", "size", "redundant_here_alone")
+    moves_and_masses = ("moved_far", "size", "masses", "redundant_here_alone")
+    apart = ("model", "contradiction", "notes", *moves_and_masses)
     shown = {k: v for k, v in facts.items() if k not in apart}
     rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
     if moves:
         rows["moved to assemble"] += f": {moved_in_words(moves, model)}"
     if model.mechanism is not None:
         rows["size"] = _box(facts["size"], model.mechanism.parts.kind.plane)
+        rows["mass"] = _weighed(facts["masses"])
     for name in () if case is not None else model.analysis_tables.get("case", {}):
         read_given(path, values_given, name)  # raises if values of the case do not fit
     out.table(model.name, rows)
-    for note in _doubts(facts):
-        out.say(f"Note: {note}")
+    for note in facts["notes"]:
+        out.say(f"Note: {note.removesuffix('.')}.")
+    if facts["contradiction"]:
+        typer.echo(f"Error: a run is {facts['contradiction']}", err=True)
+        raise typer.Exit(FAILURE)
     out.say(f"{path} has no errors.")
+
+
+def _contradiction(model: Model, state: Any, facts: Mapping[str, Any]) -> str:
+    """How a motion ends whose constraints come to contradict each other; empty if none is found.
+
+    Redundant equations agree at the start; whether they do later is looked at where they prescribe
+    speeds that do not agree.
+    """
+    until = model.simulation.until
+    if until is None or facts["redundant_here_alone"] or not facts["redundant_rows"]:
+        return ""
+    with suppress(ZwangError):
+        t = speeds_may_contradict(model.acting, state, until, _parameters(model))
+        if t is not None:
+            run = model.simulate(until=t)
+            return "" if run.finished or "contradict" not in run.status else run.status
+    return ""
+
+
+def _masses(model: Model, parameters: Mapping[str, Any]) -> dict[str, float]:
+    """Mass of each body at these parameters [kg]."""
+    assert model.mechanism is not None
+    values = model.system.parameter_values(parameters)
+    bodies = [body for body in model.mechanism.parts.bodies if body.kind is not SCALAR]
+    return {b.name: float(values.get(f"{b.name}.mass", b.inertia.mass)) for b in bodies}
+
+
+def _weighed(masses: Mapping[str, float]) -> str:
+    """The masses of bodies and their sum."""
+    each = [f"{name} {mass:.4g}" for name, mass in masses.items()]
+    more = f" and {len(each) - LISTED_MASSES} more" if len(each) > LISTED_MASSES else ""
+    single = len(each) == 1
+    total = f"{sum(masses.values()):.6g} kg"
+    return total if single else f"{total}: {', '.join(each[:LISTED_MASSES])}{more}"
 
 
 def _box(edges: Sequence[float], plane: Sequence[int] | None) -> str:
@@ -140,7 +191,8 @@ def explain(out: Printer, model: Model) -> None:
             "reactions": {name: str(group.status) for name, group in passport.groups.items()},
         }
     )
-    out.say(f"{explanation}\n\n{passport}")
+    told = [f"Note: {note}." for note in mass_notes(model)]
+    out.say("\n".join([f"{explanation}", *told, "", f"{passport}"]))
 
 
 def verify(out: Printer, folder: Path, model: Path | None) -> None:
@@ -162,15 +214,69 @@ def verify(out: Printer, folder: Path, model: Path | None) -> None:
 
 
 def derive(
-    out: Printer, path: Path, *, terms: bool, latex: bool, bodies: bool, seconds: float
+    out: Printer,
+    path: Path,
+    values: Sequence[str],
+    case: str | None,
+    *,
+    letters: str | None,
+    terms: bool,
+    use_constraints: bool,
+    latex: bool,
+    bodies: bool,
+    seconds: float,
 ) -> None:
-    """Closed forms of a model; of a mechanism in the coordinates of its joints, or bodies."""
-    model = read_model(path)
+    """Closed forms of a model; of a mechanism in the coordinates of its joints, or bodies.
+
+    Parameters
+    ----------
+    values : of ``--set``, numbers in place of parameters.
+    letters : names that stay letters, with commas between them, or ``all``.
+    """
+    model = read_given(path, values, case)
     whole = model.system if bodies or model.mechanism is None else model.mechanism
-    form = whole.derive(solve=not terms, seconds=seconds)
-    text = form.latex() if latex else str(form)
-    out.result({"model": model.name, "closed_form": text})
+    form = whole.derive(
+        solve=not terms,
+        use_constraints=use_constraints,
+        seconds=seconds,
+        parameters=_in_formulas(model, parsed_values(values), letters),
+    )
+    solved = form.equations(solved=not terms)
+    text = form.latex(notes=False) if latex else "\n".join(f"{e.lhs} = {e.rhs}" for e in solved)
+    notes = [at_the_command_line(note) for note in form.notes]
+    out.result({"model": model.name, "closed_form": text, "notes": notes})
     out.say(text)
+    for note in () if out.as_json else notes:
+        typer.echo(f"Note: {note}", err=True)
+
+
+def _in_formulas(model: Model, values: Mapping[str, Any], letters: str | None) -> dict[str, Any]:
+    """What stands in formulas in place of parameters: numbers that are set, letters that stay."""
+    own = dict(model.system.definition.parameters)
+    parts = None if model.mechanism is None else model.mechanism.parts
+    dimensions = () if parts is None or parts.geometry is None else parts.geometry.names
+    if parts is not None:
+        for name in _parameters(model):
+            if name in values:
+                raise InputError(
+                    f"--set {name}",
+                    expected="a constant or parameter of the file",
+                    found="a number that is a letter of the formulas",
+                )
+        own = dict(parts.parameters)
+    if letters == "all":
+        kept = [name for name in dimensions if not np.ndim(own[name])]
+    else:
+        kept = [name.strip() for name in (letters or "").split(",") if name.strip()]
+    for name in kept:
+        if name not in own:
+            raise UnknownNameError("parameter of --letters", name, own)
+    given: dict[str, Any] = {name: own[name].tolist() for name in values if name in own}
+    if kept:
+        from sympy import Symbol
+
+        given |= {name: Symbol(name) for name in kept}
+    return given
 
 
 def info(out: Printer) -> None:

@@ -19,6 +19,7 @@ from zwang.cli.output import FAILURE, STOPPED, Printer
 from zwang.cli.words import at_the_command_line
 from zwang.errors import InputError
 from zwang.model_files.given_values import parsed_values, units_left_out
+from zwang.model_files.missing_mass import mass_notes
 from zwang.model_files.model import Model, read_model
 from zwang.simulation.notes import OFF
 from zwang.simulation.progress import EnsembleProgress, Progress, Report, reporting
@@ -63,6 +64,7 @@ def simulate(
             given: dict[str, Any] = {k: v for k, v in choices.items() if v is not None}
             run = model.simulate(store=folder, progress=pace, **given)
     facts = summary(model, run, folder, perf_counter() - begun, pace.last)
+    facts["notes"] += mass_notes(model)
     out.result(facts)
     moves = _moves(model, run)
     told = {"moved to assemble": moved_in_words(moves, model)} if moves else {}

@@ -11,9 +11,11 @@ from typing import Any
 from zwang.cli.output import Printer
 from zwang.display import plain_number
 from zwang.errors import InputError, MissingExtraError
+from zwang.model_files.units import quantity
 from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.dataset import RECORD
 from zwang.studies.study import Study, open_study
+from zwang.studies.subject import unit_as_written
 
 __all__ = [
     "TABLES",
@@ -90,7 +92,19 @@ def _say_doubts(out: Printer, found: Study, names: list[str] | None = None) -> N
 def _last_values(found: Study, *, units: bool = False) -> Any:
     """A line for each run: what varies, outputs and how it ended."""
     table = found.to_pandas(units=units).drop(columns="reason")
-    return table[~table.index.duplicated(keep="last")]
+    table = table[~table.index.duplicated(keep="last")]
+    return _as_planned(found, table) if units else table
+
+
+def _as_planned(found: Study, table: Any) -> Any:
+    """The table with what varies in the units of the plan: degrees where it has degrees."""
+    titles = list(table.columns)
+    for k, name in enumerate(found.plan.names):
+        unit = unit_as_written(found.plan, name)
+        if unit and titles[k] != f"{name} [{unit}]" and table.iloc[:, k].dtype == float:
+            table = table.assign(**{titles[k]: table.iloc[:, k] / quantity(f"1 {unit}", None)})
+            titles[k] = f"{name} [{unit}]"
+    return table.set_axis(titles, axis=1)
 
 
 def _printed(table: Any) -> str:

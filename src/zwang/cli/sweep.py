@@ -34,6 +34,7 @@ def sweep(
     resume: bool,
     dry_run: bool,
     csv: Path | None = None,
+    units: bool = False,
 ) -> None:
     """Run a plan, or say what it would take."""
     folder = path.with_suffix(".zarr") if output is None else output
@@ -64,7 +65,7 @@ def sweep(
         typer.echo(f"Stopped; what was computed is kept. Go on with: {again}", err=True)
         raise typer.Exit(STOPPED) from None
     if csv is not None:
-        write_table(found, csv)
+        write_table(found, csv, units=units)
     _summary(out, found, folder, perf_counter() - began)
     if csv is not None:
         out.say(f"All values are in {csv}.")

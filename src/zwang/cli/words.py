@@ -14,11 +14,15 @@ WORDS = {
     "zw.resume goes on with it": f"{_RESUME} goes on with it",
     "derive(seconds=…)": "--seconds",
     "put numbers in for parameters with derive(parameters=…), or raise derive(limit=…)": (
-        "or move parameters of the file to [constants]"
+        "or put numbers in for parameters with --set NAME=VALUE"
     ),
     "put numbers in for parameters with derive(parameters=…)": (
-        "move parameters of the file to [constants]"
+        "put numbers in for parameters with --set NAME=VALUE"
     ),
+    "Mechanism.derive, in the coordinates of joints, keeps it a letter": (
+        "Without --bodies, in the coordinates of joints, it is kept"
+    ),
+    "derive(use_constraints=True)": "--use-constraints",
     "derive(solve=False)": "--terms",
     "passport() reports which are": "the table below tells which are",
     "overwrite=True replaces it": "--force replaces it",
@@ -30,6 +34,8 @@ WORDS = {
     "; .nearest of this error shows the gap": "",
     "save=… at fewer times": "save = … at fewer times in [simulation]",
 }
+_SYMBOL = re.compile(r'sympy\.Symbol\("(\w+)"\)')
+_LETTERS = re.compile(r'parameters=\{(?P<letters>("\w+": sympy\.Symbol\("\w+"\)(, )?)+)\}')
 _RESUMED = re.compile(r"zw\.resume\((?P<path>'[^']*'|\"[^\"]*\"), system\)")
 
 
@@ -37,4 +43,5 @@ def at_the_command_line(text: str) -> str:
     """A text with what to type in place of what to call."""
     for call, typed in WORDS.items():
         text = text.replace(call, typed)
+    text = _LETTERS.sub(lambda m: f"--letters {','.join(_SYMBOL.findall(m['letters']))}", text)
     return _RESUMED.sub(lambda m: _RESUME.replace("RUN", m["path"].strip("'\"")), text)

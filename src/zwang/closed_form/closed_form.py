@@ -129,11 +129,16 @@ class ClosedForm(Displayed):
             pairs += zip((self.A * a).flat(), self.b.flat(), strict=True)
         return [sp.Eq(left, right, evaluate=False) for left, right in pairs]
 
-    def latex(self, quantity: str | None = None) -> str:
+    def latex(self, quantity: str | None = None, *, notes: bool = True) -> str:
         """LaTeX of one quantity, or of all as an ``aligned`` block.
 
         Accelerations and multipliers have a line each, and notes stand at the end. Where a
         parameter is called like a matrix, M for example, matrices are bold.
+
+        Parameters
+        ----------
+        quantity : its name, or None for all.
+        notes : False leaves them out.
         """
         if quantity is not None:
             return self._latex(self[quantity])
@@ -155,7 +160,8 @@ class ClosedForm(Displayed):
             label = _LATEX.get(name, name)
             label = rf"\mathbf{{{label[:1]}}}{label[1:]}" if clash else label
             lines.append(f"{label} &= {self._latex(value)}")
-        lines += [rf"&\text{{{part}}}" for note in self.notes for part in _latex_lines(note)]
+        told = self.notes if notes else ()
+        lines += [rf"&\text{{{part}}}" for note in told for part in _latex_lines(note)]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def _latex(self, e: Any) -> str:

@@ -2,13 +2,15 @@
 
 Symbols are plain ones with the system's own names: ``x``, ``x_dot``, ``m``, ``t``; parameters that
 are arrays have ``J_00``, ``J_01``, … Accelerations are ``x_ddot``, or ``u1_dot`` for a
-quasi-velocity, and the multiplier of the constraint ``rod`` is ``lambda_rod``.
+quasi-velocity, and the multiplier of the constraint ``rod`` is ``lambda_rod``. Where the system
+has something else of that name, these are ``x_acceleration`` and ``multiplier_rod``, as t is
+``time``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +81,7 @@ def name_all(
     """
     import sympy as sp
 
-    taken = {*definition.coordinates, *definition.velocities, *definition.parameters}
+    parameters = _parameters(definition, replaced or {})
     latex: dict[sp.Symbol, str] = {}
 
     def symbol(name: str, shown: str | None = None) -> sp.Symbol:
@@ -104,28 +106,48 @@ def name_all(
     q = tuple(plain(name) for name in coordinates)
     rates = {f"{x}_dot": x for x in coordinates}
     rate_symbols = tuple(symbol(name, dotted(x, r"\dot")) for name, x in rates.items())
+    letters = {s for x in parameters.values() for s in _letters(x)}
+    own = {*coordinates, *rates, *velocities}
+    _require_others(replaced or {}, parameters, own)
+    taken = own | {letter.name for letter in letters}
     v, a = [], []
     for name in velocities:
         if name in rates:  # the velocity of a coordinate
             v.append(sp.Symbol(name))
-            a.append(symbol(f"{rates[name]}_ddot", dotted(rates[name], r"\ddot")))
+            x = rates[name]
+            a.append(symbol(_free(taken, f"{x}_ddot", f"{x}_acceleration"), dotted(x, r"\ddot")))
         else:
             v.append(plain(name))
-            a.append(symbol(f"{name}_dot", dotted(name, r"\dot")))
-    multipliers = tuple(symbol("lambda_" + _identifier(row), _multiplier(row)) for row in rows)
-    parameters = _parameters(definition, replaced or {})
-    for letter in {s for x in parameters.values() for s in _letters(x)} - latex.keys():
+            a.append(
+                symbol(_free(taken, f"{name}_dot", f"{name}_acceleration"), dotted(name, r"\dot"))
+            )
+    multipliers = []
+    for row in rows:
+        usual = f"lambda_{_identifier(row)}"
+        name = _free(taken, usual, f"multiplier_{_identifier(row)}")
+        multipliers.append(symbol(name, _multiplier(row, usual=name == usual)))
+    for letter in letters - latex.keys():
         symbol(letter.name)
     return SymbolNames(
         q,
         rate_symbols,
         tuple(v),
         tuple(a),
-        multipliers,
-        symbol("t" if "t" not in taken else "time"),
+        tuple(multipliers),
+        symbol(_free(taken, "t", "time")),
         parameters,
         latex,
     )
+
+
+def _free(taken: set[str], *names: str) -> str:
+    """The first name that is nothing else's, which it is from now on."""
+    last = names[-1]
+    while last in taken:
+        last += "_"
+    found = next((name for name in names if name not in taken), last)
+    taken.add(found)
+    return found
 
 
 def _parameters(definition: Definition, replaced: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,6 +169,20 @@ def _parameters(definition: Definition, replaced: Mapping[str, Any]) -> dict[str
                 entries[index] = sp.Symbol(f"{name}_{joint.join(map(str, index))}")
             found[name] = entries
     return found
+
+
+def _require_others(
+    replaced: Mapping[str, Any], parameters: Mapping[str, Any], own: Collection[str]
+) -> None:
+    """Refuse letters that are those of coordinates or velocities already."""
+    for name in replaced:
+        for letter in _letters(parameters[name]):
+            if letter.name in own:
+                raise InputError(
+                    f"parameter {name!r}",
+                    must="be replaced by letters of its own",
+                    but=f"{letter.name} is a coordinate or velocity",
+                )
 
 
 def _replacement(name: str, value: Any, shape: tuple[int, ...]) -> Any:
@@ -179,10 +215,11 @@ def _identifier(row: str) -> str:
     return re.sub(r"\W+", "_", row).strip("_")
 
 
-def _multiplier(row: str) -> str:
+def _multiplier(row: str, *, usual: bool) -> str:
     name, _, index = row.partition("[")
     words = r"\mathrm{" + name.replace("_", r"\_") + "}"
-    return r"\lambda_{" + words + (f",{index.rstrip(']')}" if index else "") + "}"
+    letter = r"\lambda" if usual else r"\mathrm{multiplier}"
+    return letter + "_{" + words + (f",{index.rstrip(']')}" if index else "") + "}"
 
 
 def _dotted(name: str, accent: str) -> str:

@@ -134,6 +134,7 @@ def _state(
     """A random state on the constraints; after some failures, one anywhere, and who is to blame."""
     definition = system.definition
     failure: ZwangError | None = None
+    off = True
     contradicting: tuple[str, ...] = ()
     for attempt in range(ATTEMPTS):
         q = rng.normal(size=len(definition.coordinates))
@@ -142,6 +143,7 @@ def _state(
             q[list(group)] /= np.linalg.norm(q[list(group)])
         v = rng.normal(size=len(definition.velocities))
         t = float(rng.uniform())
+        assembled = False
         try:
             if definition.constraints and (attempt < ON_CONSTRAINTS or not anywhere):
                 preferred = dict(zip(definition.coordinates, q, strict=True))
@@ -149,10 +151,11 @@ def _state(
                 state = system.assemble(
                     prefer=preferred, velocity=speed, t=t, parameters=parameters
                 )
-                q, v = state.q, state.v
+                q, v, assembled = state.q, state.v, True
             system.solve(q, v, t, parameters=parameters)
         except (AssemblyError, InputError, InconsistentConstraintsError) as error:
             failure = error  # no such state, no number there, or constraints that contradict there
+            off = off and not (assembled and isinstance(error, InconsistentConstraintsError))
             if isinstance(error, AssemblyError):
                 contradicting = error.group
         except NotUniqueError as error:
@@ -161,17 +164,26 @@ def _state(
             return q, v, t, contradicting if attempt >= ON_CONSTRAINTS else ()
     assert failure is not None
     if isinstance(failure, InconsistentConstraintsError):
-        raise _overconstrained(failure) from failure
+        raise _overconstrained(failure, off=off) from failure
     raise failure.alone()
 
 
-def _overconstrained(error: InconsistentConstraintsError) -> NotApplicableError:
-    """Redundant rows that agree where loops are closed, and nowhere else."""
+def _overconstrained(error: InconsistentConstraintsError, *, off: bool) -> NotApplicableError:
+    """Redundant rows that agree where loops are closed, and nowhere else.
+
+    Parameters
+    ----------
+    off : whether no state that was tried satisfies the constraints.
+    """
     owners = list(dict.fromkeys(name.partition("[")[0] for name in error.names))
     return NotApplicableError(
         "closed form of the motion",
         must="be of constraints that agree at any state",
-        but=f"those of {listing(owners)} contradict each other at all states that were tried",
-        advice="If they agree where loops are closed, some are redundant: leave these out, or use "
-        "derive(solve=False) for the terms alone.",
+        but=f"those of {listing(owners)} contradict each other at all states that were tried"
+        + (", which are off the constraints" if off else ", some of them on the constraints"),
+        advice="If they agree on the constraints, as where loops are closed, some are redundant: "
+        "formulas that hold there alone, derive(use_constraints=True), may exist, or leave these "
+        "out, or use derive(solve=False) for the terms alone."
+        if off
+        else "Leave out what contradicts, or use derive(solve=False) for the terms alone.",
     )

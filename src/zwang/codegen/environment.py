@@ -23,6 +23,7 @@ __all__ = [
     "TARGET",
     "in_background",
     "llvm_failed",
+    "llvm_works",
     "noted",
     "settings",
     "target",
@@ -53,6 +54,11 @@ def uses_llvm(part: str) -> bool:
             found=repr(chosen),
         )
     return part in _USES[chosen]
+
+
+def llvm_works(part: str) -> bool:
+    """The same, as far as LLVM has not failed before."""
+    return uses_llvm(part) and not _failures
 
 
 def in_background() -> bool:

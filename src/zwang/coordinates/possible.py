@@ -68,21 +68,25 @@ class PossibleCoordinates(PassedOn):
 
     def in_plane(self, y: FloatArray, p: FloatArray) -> PlanarEquations | str:
         """The mechanism in its plane, or what speaks against one."""
+        plane = self.plane(y, p)
+        return plane if isinstance(plane, str) else self._of_plane(plane, p)
+
+    def plane(self, y: FloatArray, p: FloatArray) -> Plane | str:
+        """The plane that a state moves in, or what speaks against one; no equations are written."""
         nq, decisive = len(self.parts.coordinates), self.structure.decisive(p)
         q, v = y[:nq], y[nq:]
         for plane in self.planes.get(decisive, ()):
             if not plane.reason_against(q, v):
-                break
-        else:
-            # Joints that hold no bodies to a plane at one state do so at none.
-            if decisive in self.reasons:
-                return self.reasons[decisive]
-            plane = self._plane_at(y, p)
-            if isinstance(plane, str):
-                self.reasons[decisive] = plane
                 return plane
-            self.planes.setdefault(decisive, []).append(plane)
-        return self._of_plane(plane, p)
+        # Joints that hold no bodies to a plane at one state do so at none.
+        if decisive in self.reasons:
+            return self.reasons[decisive]
+        found = self._plane_at(y, p)
+        if isinstance(found, str):
+            self.reasons[decisive] = found
+        else:
+            self.planes.setdefault(decisive, []).append(found)
+        return found
 
     def _plane_at(self, y: FloatArray, p: FloatArray) -> Plane | str:
         """The plane at a state, or what speaks against one; by this state and nothing else."""

@@ -20,7 +20,13 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["dependencies", "determinate_groups", "regularised", "unit_rows"]
+__all__ = [
+    "dependencies",
+    "determinate_groups",
+    "open_multipliers",
+    "regularised",
+    "unit_rows",
+]
 
 #: Regularisation of rows of unit length. A chain of a thousand bodies has singular values down to
 #: 1e-5 or so; after all repetitions what belongs to 1e-6 has shrunk by 1e-12.
@@ -99,19 +105,38 @@ def determinate_groups(M: Any, A: Any, groups: Mapping[str, Sequence[int]]) -> d
     """
     from scipy import sparse
 
-    m, n = A.shape
+    m = A.shape[0]
     scaled, _ = unit_rows(M, A)
-    solve = regularised(scaled)
-    right: FloatArray = np.zeros((n + m, PROBES))
-    right[n:] = np.random.default_rng(0).standard_normal((m, PROBES))
-    for _ in range(REPETITIONS):
-        right[n:] = -DELTA * solve(right)[n:]
+    probes = _probes(scaled)
     members = [len(rows) for rows in groups.values()]
     ends = np.concatenate([[0], np.cumsum(members)])
     rows = [i for own in groups.values() for i in own]
     among = sparse.csr_array((np.ones(len(rows)), rows, ends), shape=(len(groups), m))
     share = np.zeros(len(groups))
-    for y in right[n:].T:  # A_gᵀ y_g of all groups, one a row
+    for y in probes.T:  # A_gᵀ y_g of all groups, one a row
         forces = among @ sparse.diags_array(y) @ scaled
         share = np.maximum(share, abs(forces).max(axis=1).toarray().ravel())
     return dict(zip(groups, (share <= NO_SHARE).tolist(), strict=True))
+
+
+def open_multipliers(M: Any, A: Any) -> FloatArray:
+    """Random λ with Aᵀλ = 0, shape (m, 2); zero in rows, and of rows, that take no part in any.
+
+    Parameters
+    ----------
+    M, A : as of `determinate_groups`.
+    """
+    scaled, length = unit_rows(M, A)
+    probes = _probes(scaled)
+    return np.where(np.abs(probes) > NO_SHARE, probes, 0.0) / length[:, None]
+
+
+def _probes(S: Any) -> FloatArray:
+    """What N(Sᵀ) has of random vectors, for rows of unit length, shape (m, 2)."""
+    m, n = S.shape
+    solve = regularised(S)
+    right: FloatArray = np.zeros((n + m, PROBES))
+    right[n:] = np.random.default_rng(0).standard_normal((m, PROBES))
+    for _ in range(REPETITIONS):
+        right[n:] = -DELTA * solve(right)[n:]
+    return right[n:]

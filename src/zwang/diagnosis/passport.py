@@ -74,7 +74,9 @@ class GroupPassport(Displayed):
     determinate_directions : orthonormal columns d with dᵀ(A_gᵀλ_g) determinate although the group
         acts along them, shape (n, rank A_g − rank A_gᵀZ_g).
     resultant, moment : of a joint, the force [N] and the moment [N m] on its second body at its
-        point, world axes, shape (3,); None of other groups.
+        point, world axes, shape (3,). Of several joints of one body those of all of them on it,
+        the moment about the point of the joint that was built first; that body is the second one
+        of this joint or, if it is its first, they act on the other bodies. None of other groups.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Passport(Displayed):
     groups : `GroupPassport` by name.
     acceleration, ideal_force : v̇ and Aᵀλ, shape (n,), the same for all admissible λ.
     notes : what else leaves reactions open, and what the table is about.
+    of_joints : whether the table has forces and moments of joints, and not the norm of A_gᵀ λ_g.
     """
 
     names: tuple[str, ...]
@@ -114,6 +117,7 @@ class Passport(Displayed):
     acceleration: FloatArray
     ideal_force: FloatArray
     notes: tuple[str, ...] = ()
+    of_joints: bool = False
 
     @property
     def determinate(self) -> bool:
@@ -148,7 +152,7 @@ class Passport(Displayed):
         for name, value, status in zip(self.names, shown, self.statuses, strict=True):
             lines.append(f"{name:<{width}}  {value:>14.6g}  {status}")
         if self.groups:
-            joints = any(group.resultant is not None for group in self.groups.values())
+            joints = self.of_joints
             head = f"{'force [N]':>14}  {'moment [N m]':>14}" if joints else f"{'|force|':>14}"
             lines.append(f"{'group':<{width}}  {head}  status")
             lines += [self._group_line(g, width, joints=joints) for g in self.groups.values()]
@@ -170,7 +174,7 @@ class Passport(Displayed):
                 ([name, f"{value:.6g}", str(status)] for name, value, status in rows),
             )
         ]
-        joints = any(group.resultant is not None for group in self.groups.values())
+        joints = self.of_joints
         sizes = ["force [N]", "moment [N m]"] if joints else ["|force|"]
         if self.groups:
             tables.insert(
@@ -180,7 +184,7 @@ class Passport(Displayed):
                     (self._cells(group, joints=joints) for group in self.groups.values()),
                 ),
             )
-        return preformatted("\n".join(self._sentences())) + "".join(tables)
+        return preformatted("\n".join(self._sentences()), wrapped=True) + "".join(tables)
 
     def _shown(self, vectors: Sequence[FloatArray | None]) -> list[FloatArray | None]:
         """Vectors without what is rounding beside the largest multiplier."""

@@ -26,11 +26,14 @@ from zwang.diagnosis.minimax_split import smallest_maximum
 from zwang.diagnosis.solved import SolvedTerms
 from zwang.diagnosis.wording import without_noise
 from zwang.display import Displayed
-from zwang.errors import InputError, UnknownNameError
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.linalg.rank import DEFAULT_TOLERANCES, Tolerances
 from zwang.terms import EquationTerms, FloatArray, out_of_range
 
 __all__ = ["Split", "Splits", "splits", "splits_terms"]
+
+#: Rows that a message names.
+NAMED = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,8 +166,8 @@ def _splits(
     tolerances: Tolerances,
 ) -> Splits:
     m = terms.constraint_count
-    user = None if weights is None else _weighting("weights", weights, m, definite=True)
-    elastic = None if compliance is None else _weighting("compliance", compliance, m)
+    user = None if weights is None else _weighting("weights", weights, terms, definite=True)
+    elastic = None if compliance is None else _weighting("compliance", compliance, terms)
     solved = SolvedTerms.of(terms, tolerances)
     if not np.isfinite(solved.multipliers).all():
         raise out_of_range(terms)
@@ -226,17 +229,23 @@ def _force_spread(solved: SolvedTerms, choices: Sequence[Split]) -> float:
     return float(worst)
 
 
-def _weighting(what: str, value: ArrayLike, m: int, *, definite: bool = False) -> FloatArray:
+def _weighting(
+    what: str, value: ArrayLike, terms: EquationTerms, *, definite: bool = False
+) -> FloatArray:
     """A root R of the weighting, ‖R λ‖² = λᵀWλ, from numbers (m,) or a matrix (m, m)."""
-    W = np.asarray(value, dtype=float)
-    kind = "positive" if definite else "non-negative"
+    m, kind = terms.constraint_count, "positive" if definite else "non-negative"
+    found = ""
+    try:
+        W = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):  # a dictionary, for one
+        W, found = np.full(m, np.nan), shown(value)
     if W.shape not in {(m,), (m, m)} or not np.isfinite(W).all():
+        shape = f"an array of shape {W.shape}"
         raise InputError(
             what,
             expected=f"{m} {kind} numbers, one for each row, or a matrix ({m}, {m})",
-            found=f"an array of shape {W.shape}"
-            if np.isfinite(W).all()
-            else "values that are not finite",
+            found=found or (shape if np.isfinite(W).all() else "values that are not finite"),
+            advice=_order_of_rows(terms),
         )
     if W.ndim == 1:
         bad = np.flatnonzero(W <= 0.0 if definite else W < 0.0)
@@ -255,3 +264,12 @@ def _weighting(what: str, value: ArrayLike, m: int, *, definite: bool = False) -
             found="an asymmetric one" if not symmetric else f"one with eigenvalue {values[0]:g}",
         )
     return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+
+
+def _order_of_rows(terms: EquationTerms) -> str:
+    """In which order numbers for rows are given, as a sentence; empty where rows have no names."""
+    if not terms.names:
+        return ""
+    rows = [terms.name(i) for i in range(terms.constraint_count)]
+    more = ", …" if len(rows) > NAMED else ""
+    return f"The order of the rows is {', '.join(rows[:NAMED])}{more}, see terms().names."

@@ -28,7 +28,7 @@ that for a row stops the motion. So a row is judged against the terms that it wa
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -67,6 +67,9 @@ STEP = 0.4
 CHANCE = 0.3
 #: Steps of Newton's method that lead back onto the constraints, at most.
 NEWTON_STEPS = 12
+#: Residuals of a configuration on its constraints, and of one that Newton's method leads no nearer
+#: to them, relative to what is summed in them: angles move what is far away by much.
+ON_ROWS, NEAR_ROWS = 1e-13, 1e-11
 #: A row with a smaller share than this in the dependency at some state of the walk stays, if the
 #: rows that go can be chosen so: those that are left are then far from depending on each other.
 LEAST_SHARE = 0.15
@@ -337,16 +340,42 @@ class _RowsAtState:
                 return None
             d, _ = equilibrate(M, G)
             there = self._normal(q + N @ (d * np.linalg.lstsq(G * d, -phi, rcond=1e-7)[0]))
-            if np.abs(phi).max(initial=0.0) < 1e-13 * max(1.0, float(np.abs(q).max())):
+            if np.all(np.abs(phi) < ON_ROWS * _sizes(G, q)):
                 return there  # one step more: rows that vanish on paper are as small as can be
             q = there
-        _, phi, _, _, _ = self.rows(q, rest, t)
-        return q if np.abs(phi).max(initial=0.0) < 1e-11 * max(1.0, np.abs(q).max()) else None
+        _, phi, G, _, _ = self.rows(q, rest, t)
+        return q if np.all(np.abs(phi) < NEAR_ROWS * _sizes(G, q)) else None
+
+    def moves(self, q: FloatArray, t: float) -> bool:
+        """Whether a configuration has a motion but for those that change with time, as drivers."""
+        if int(self.fixed.sum()) < self.nv:
+            return True
+        rows = self.scaled(q, np.zeros(self.nv), t)[self.fixed]
+        return int(np.sum(np.linalg.svd(rows, compute_uv=False) > DEPENDENT)) < self.nv
+
+    @cached_property
+    def fixed(self) -> np.ndarray:
+        """Which rows hold positions, whatever the time."""
+        import casadi as ca
+
+        values, s = self.system.model.position_values, self.system.model.state
+        if s.calls:
+            of_time = [depends_on(value, s.t, s) for value in ca.vertsplit(values)]
+        else:
+            of_time = ca.which_depends(values, s.t, 1, True)
+        found = self.at_position.copy()
+        found[self.at_position] = ~np.array(of_time, bool)
+        return found
 
     def _normal(self, q: FloatArray) -> FloatArray:
         for group in self.system.model.unit:
             q[list(group)] /= np.linalg.norm(q[list(group)])
         return q
+
+
+def _sizes(G: FloatArray, q: FloatArray) -> FloatArray:
+    """Of what is summed in the constraints with slopes G (m, nv), those of one length at least."""
+    return np.maximum(1.0, np.abs(G).max(axis=1, initial=0.0)) * max(1.0, float(np.abs(q).max()))
 
 
 def scaled_rows_at(
@@ -391,7 +420,8 @@ def _states(
         step = STEP * direction / size if size > 0.0 else direction
         for _ in range(4):
             found = view.moved(start, later, step)
-            if found is not None:
+            # Newton's method may end in another assembly; one that cannot move was not reached so.
+            if found is not None and (not free.shape[1] or view.moves(found, later)):
                 states.append((found, rest, later))
                 before = direction
                 break

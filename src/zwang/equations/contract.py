@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
     from zwang.tracing.differentiate import Symbols
     from zwang.tracing.evaluator import Evaluator
+    from zwang.tracing.open_laws import OpenLaws
     from zwang.tracing.switches import TimeSwitch
 
 __all__ = ["Equations", "SolveRequest"]
@@ -222,6 +223,13 @@ class Equations(ABC):
         return None
 
     @property
+    def driver_names(self) -> tuple[str, ...]:
+        """Names of the constraints that prescribe motion, of a mechanism."""
+        bodies = self.of_bodies
+        elements = () if bodies is None else bodies.parts.constraints
+        return tuple(element.name for element in elements if element.law.what == "driver")
+
+    @property
     def by_elements(self) -> ElementEquations | None:
         """These, if they are evaluated element by element."""
         return None
@@ -391,8 +399,15 @@ class Equations(ABC):
         """Whether M depends on parameters alone."""
 
     @abstractmethod
-    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
-        """Refuse a state at which a law of the reaction has no solution, or several."""
+    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> OpenLaws:
+        """Refuse a state at which a law of the reaction has no solution, or several.
+
+        What is returned is that of `open_laws_at`.
+        """
+
+    @abstractmethod
+    def open_laws_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> OpenLaws:
+        """Which laws use a reaction that is not determinate, without a search for solutions."""
 
     @abstractmethod
     def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:

@@ -22,12 +22,16 @@ from zwang.diagnosis.passport import (
     require_groups,
     with_untold,
 )
+from zwang.diagnosis.wording import listing
 from zwang.multibody.explanation import MechanismExplanation, explained
 from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints, untold_rows
 from zwang.terms import EquationTerms, FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations.mechanism import MechanismEquations
+    from zwang.multibody.frozen import Parts
+    from zwang.multibody.marker import Joint
+    from zwang.multibody.wrench import Wrench
 
 __all__ = ["At", "determinate_joints", "explanation_at", "groups_of_joints", "passport_at"]
 
@@ -60,7 +64,7 @@ def passport_at(equations: MechanismEquations, at: At, groups: Groups | None) ->
     else:
         terms, own = solved.diagnosis.terms, chosen_groups(solved.diagnosis.terms, chosen)
         plain = solved.diagnosis.passport(solved.acceleration, solved.multipliers, own)
-    plain = _with_wrenches(equations, plain, at)
+    plain = _with_wrenches(equations, plain, at, terms.constraint_matrix)
     untold = _untold(equations, at[0], terms.constraint_matrix)
     if not untold:
         return plain
@@ -109,27 +113,65 @@ def groups_of_joints(
     return chosen
 
 
-def _with_wrenches(equations: MechanismEquations, found: Passport, at: At) -> Passport:
-    """A passport with force and moment at their points of the groups that are joints."""
+def _with_wrenches(equations: MechanismEquations, found: Passport, at: At, A: Any) -> Passport:
+    """A passport with resultant force and moment of the groups that are joints with a body in
+    common, which may be the ground.
+    """
+    parts, rows = equations.parts.at_vector(at[3]), equations.rows_of_joints
+    groups, apart = dict(found.groups), []
+    for key, group in found.groups.items():
+        names = [name for name, own in rows.items() if set(own) <= set(group.rows)]
+        joints = [parts.joints[name] for name in names]
+        whole = sum(len(rows[name]) for name in names) == len(group.rows)
+        if not whole or any(joint.a is None or joint.b is None for joint in joints):
+            continue
+        signs = _on_one_side(joints)
+        if signs is None:
+            apart.append(key)
+            continue
+        wrenches = [_wrench(equations, parts, found, at, A, name) for name in names]
+        force, moment = np.zeros(3), np.zeros(3)
+        for sign, wrench in zip(signs, wrenches, strict=True):
+            arm = wrench.point[0] - wrenches[0].point[0]
+            force = force + sign * wrench.force[0]
+            moment = moment + sign * (wrench.moment[0] + np.cross(arm, wrench.force[0]))
+        groups[key] = replace(group, resultant=force, moment=moment)
+    notes = [f"{listing(apart)} {'has' if len(apart) == 1 else 'have'} {APART}"] if apart else []
+    told = bool(apart) or any(group.resultant is not None for group in groups.values())
+    return replace(found, groups=groups, of_joints=told, notes=(*found.notes, *notes))
+
+
+#: Of groups of joints that have no body in common.
+APART = "no resultant: the joints act on different bodies."
+
+
+def _on_one_side(joints: list[Joint]) -> list[float] | None:
+    """Signs with which forces on the second bodies of joints add up to a force on one side.
+
+    On the second body of the first joint where all have it, and otherwise away from its first body;
+    None where they have neither in common.
+    """
+    bodies = [(joint.a.body, joint.b.body) for joint in joints if joint.a and joint.b]
+    for side in (1, 0):
+        common = bodies[0][side] if bodies else None
+        if bodies and all(common in pair for pair in bodies):
+            return [1.0 if pair[side] == common else -1.0 for pair in bodies]
+    return None
+
+
+def _wrench(
+    equations: MechanismEquations, parts: Parts, found: Passport, at: At, A: Any, name: str
+) -> Wrench:
+    """What one joint exerts on its second body at its point."""
     from zwang.multibody.wrench import joint_wrench
 
-    (q, v, t, p), parts = at, equations.parts.at_vector(at[3])
-    state = q[None], v[None], np.reshape(t, 1)
-    groups = dict(found.groups)
-    names = {tuple(rows): name for name, rows in equations.rows_of_joints.items()}
-    for key, group in found.groups.items():
-        name = names.get(tuple(group.rows))
-        joint = None if name is None else parts.joints[name]
-        if name is None or joint is None or joint.a is None or joint.b is None:
-            continue
-        rows = list(group.rows)
-        force, point = group.force[None], None
-        if joint.toothed:
-            force = force + equations.tooth_force(name, *state, found.multipliers[None, rows], p)
-            point = equations.pitch_point(name, state[0], state[2], p)
-        wrench = joint_wrench(parts, joint, force, state[0], point)
-        groups[key] = replace(group, resultant=wrench.force[0], moment=wrench.moment[0])
-    return replace(found, groups=groups)
+    (q, v, t, p), own = at, list(equations.rows_of_joints[name])
+    state, multipliers = (q[None], v[None], np.reshape(t, 1)), found.multipliers[own]
+    force, point = (A[own].T @ multipliers)[None], None
+    if parts.joints[name].toothed:
+        force = force + equations.tooth_force(name, *state, multipliers[None], p)
+        point = equations.pitch_point(name, state[0], state[2], p)
+    return joint_wrench(parts, parts.joints[name], force, state[0], point)
 
 
 # --- teeth whose force is not known ---------------------------------------------------------------

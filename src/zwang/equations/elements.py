@@ -17,6 +17,7 @@ import numpy as np
 from zwang.caching import computed_once
 from zwang.codegen.expression import read
 from zwang.codegen.kernel import Kernel
+from zwang.diagnosis.determinate import open_multipliers
 from zwang.diagnosis.wording import listing
 from zwang.equations.active_pivots import PIVOT, PIVOT_OF_MASSLESS, rows_without_pivot
 from zwang.equations.active_rows import ActiveRows
@@ -42,11 +43,14 @@ from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.differentiate import Symbols
 from zwang.tracing.evaluator import Evaluator
+from zwang.tracing.open_laws import NONE_OPEN, OpenLaws
 from zwang.tracing.rhs_rounding import rhs_rounding
 from zwang.tracing.traced_model import TracedModel
 
 if TYPE_CHECKING:
     import casadi
+
+    from zwang.multibody.forces.friction import JointFriction
 
 __all__ = ["Balance", "ElementEquations", "SparseSolution"]
 
@@ -55,6 +59,9 @@ __all__ = ["Balance", "ElementEquations", "SparseSolution"]
 SETTLING, SETTLED = 8, 1e-6
 #: Undetermined motions that are looked for at most: those of one body, and a few more.
 MOST_DIRECTIONS = 12
+#: Part of a reaction by which it is changed where friction may use what is left open of it, and the
+#: part of friction that may change by rounding.
+SHIFT, UNCHANGED = 0.1, 1e-8
 
 
 class Balance(NamedTuple):
@@ -207,9 +214,53 @@ class ElementEquations(MechanismEquations):
         C = self.bulk.friction(*flat, p, self._agreeing_multipliers(*flat, p))
         return terms.with_forces(terms.applied_force, C.reshape(v.shape))
 
-    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> OpenLaws:
         """Refuse a state at which no reaction was found that agrees with the friction it causes."""
-        self._agreeing_multipliers(*_flat(q, v, t), p)
+        lam = self._agreeing_multipliers(*_flat(q, v, t), p)
+        return self._open_laws(q, v, t, p, lam[0])
+
+    def open_laws_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> OpenLaws:
+        """Which friction uses a reaction that is not determinate."""
+        lam = self._agreeing_multipliers(*_flat(q, v, t), p)
+        return self._open_laws(q, v, t, p, lam[0])
+
+    def _open_laws(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, multipliers: FloatArray
+    ) -> OpenLaws:
+        """By how friction changes along random directions of the multipliers left open."""
+        laws = [x for x in self.parts.frictions if x.of_reaction]
+        if self.rows_independent or not laws:
+            return NONE_OPEN
+        flat = _flat(q, v, t)
+        free = open_multipliers(*self.sparse_matrices(*flat, p))
+        if not free.any():
+            return NONE_OPEN
+        names = [self.parts.owner(self.parts.constraints[x.constraint].name) for x in laws]
+        using = [self._uses(law, flat, p, multipliers, free) for law in laws]
+        found = [name for name, uses in zip(names, using, strict=True) if uses]
+        return OpenLaws(1, tuple(dict.fromkeys(found)))
+
+    def _uses(
+        self,
+        law: JointFriction,
+        flat: tuple[FloatArray, FloatArray, FloatArray],
+        p: FloatArray,
+        multipliers: FloatArray,
+        free: FloatArray,
+    ) -> bool:
+        """Whether friction changes where the reaction of its joint does along `free` (m, k)."""
+        own = slice(*self.parts.row_starts[law.constraint :][:2])
+        most = float(np.abs(free[own]).max(initial=0.0))
+        if not most:
+            return False
+        change = SHIFT * float(np.abs(multipliers[own]).max()) / most * free
+        found = [
+            self.bulk.laws([law], *flat, p, (multipliers + sign * shift)[None])
+            for shift in change.T
+            for sign in (1.0, -1.0)
+        ]
+        changes = [np.abs(x - y).max() for x, y in zip(found[::2], found[1::2], strict=True)]
+        return max(changes) > UNCHANGED * float(np.abs(found).max())
 
     def _agreeing_multipliers(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray

@@ -18,6 +18,7 @@ from zwang.solvers.dense import solve_terms
 from zwang.state import Residuals
 from zwang.terms import EquationTerms, FloatArray, finite, require_symmetric
 from zwang.tracing.differentiate import depends_on
+from zwang.tracing.open_laws import OpenLaws, open_laws_of
 from zwang.tracing.switches import TimeSwitch, expressions_jump, time_switches
 from zwang.tracing.traced_model import Definition, TracedModel
 
@@ -139,15 +140,21 @@ class ExpressionEquations(Equations):
         if self.model.ideal:
             return terms
         if self.model.reaction_dependent:
-            from zwang.tracing.nonideal import solve_reaction_law
-
-            ideal = solve_terms(terms)  # refuses by name what has no unique motion anyway
-            assert ideal.scaled is not None
-            return solve_reaction_law(
-                self.evaluator, terms, ideal.multipliers, ideal.scaled, q, v, t, p
-            )
+            return self._with_reaction_law(terms, q, v, t, p)[0]
         (C,) = self.evaluated("nonideal", lambda m: {"C": m.C}, q, v, t, p)
         return terms.with_forces(terms.applied_force, C)
+
+    def _with_reaction_law(
+        self, terms: EquationTerms, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray
+    ) -> tuple[EquationTerms, OpenLaws]:
+        """Ideal terms with the C that agrees with its reaction, and what the law leaves open."""
+        from zwang.tracing.nonideal import solve_reaction_law
+
+        ideal = solve_terms(terms)  # refuses by name what has no unique motion anyway
+        assert ideal.scaled is not None
+        return solve_reaction_law(
+            self.evaluator, terms, ideal.multipliers, ideal.scaled, q, v, t, p
+        )
 
     def _impulse_response(
         self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, normal: FloatArray
@@ -173,9 +180,16 @@ class ExpressionEquations(Equations):
 
     # --- refusals ---------------------------------------------------------------------------------
 
-    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
+    def require_law(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> OpenLaws:
         """Refuse a state at which a law of the reaction has no solution, or several."""
-        self.terms_at(q, v, t, p)
+        return self._with_reaction_law(self.ideal_terms_at(q, v, t, p), q, v, t, p)[1]
+
+    def open_laws_at(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> OpenLaws:
+        """Which laws use a reaction that is not determinate, without a search for solutions."""
+        from zwang.tracing.nonideal import NonidealLaw
+
+        law = NonidealLaw(self.evaluator, q, v, float(t), p)
+        return open_laws_of(law, self.ideal_terms_at(q, v, t, p))
 
     def require_unique(self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray) -> None:
         """Refuse a state whose acceleration is not determined, by name; for one state."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zwang.integrators.lane_queue import LaneQueue
     from zwang.integrators.output import Chunk
 
-__all__ = ["ChunkSize", "first_chunk"]
+__all__ = ["DRAGGING", "TEDIOUS", "ChunkSize", "first_chunk"]
 
 #: Seconds between returns: often enough for Ctrl-C and a moving bar, rarely enough to cost nothing.
 TARGET = 0.1
@@ -27,6 +27,9 @@ HOPELESS, CREEPING = 3e9, 200_000
 ENDLESS = 6e10
 #: The same, minutes of them, for steps that have become next to nothing beside those before.
 TEDIOUS = 1e7
+#: Steps at a pace at which so many would be left that tell of a run from a dead center of a driver
+#: that it stays there: its steps are short from the start.
+DRAGGING = 20_000
 #: Part of the mean step so far above which those of a chunk have not shrunk: a run that is long
 #: from the start is as its user wants it. And the part of the mean step of the best chunk below
 #: which steps are next to nothing.
@@ -47,7 +50,7 @@ class ChunkSize:
         #: Whether the first chunk takes milliseconds at most.
         self.brief = loop.program.kernel("derivative").compiled
         self.steps = _first_steps(loop) if self.brief else FIRST_STEPS
-        self.tried, self.crept = loop.tried, 0
+        self.tried, self.crept, self.dragged = loop.tried, 0, 0
         self.taken, self.gone = 0, 0.0  # steps of all chunks, and how far they led [s]
         self.best = 0.0  # the mean step of the chunk with the longest ones [s]
 
@@ -55,6 +58,11 @@ class ChunkSize:
     def collapsed(self) -> bool:
         """Whether steps have become so short, and stayed so, that the end will not be reached."""
         return self.crept > CREEPING
+
+    @property
+    def dragging(self) -> bool:
+        """Whether steps are so short, and stay so, that minutes of them are left."""
+        return self.dragged > DRAGGING
 
     def advance(self, loop: Loop) -> Chunk:
         """The next chunk."""
@@ -70,6 +78,7 @@ class ChunkSize:
         most = HOPELESS if shrunk else ENDLESS
         if moved < VANISHED * self.best * done:
             most = TEDIOUS
+        self.dragged = self.dragged + done if done * left > TEDIOUS * moved else 0
         self.crept = self.crept + done if done * left > most * moved else 0
         if chunk.code != sh.DONE:
             self._adapt(loop, perf_counter() - began)

@@ -14,7 +14,7 @@ import numpy as np
 
 from zwang.terms import FloatArray
 
-__all__ = ["product", "symmetric_eigen", "triangular_solution"]
+__all__ = ["product", "triangular_solution"]
 
 #: Multiplications of a product up to which OpenBLAS makes it in one thread (2¹⁸), and from which on
 #: threads pay.
@@ -53,16 +53,3 @@ def triangular_solution(
     lapack: Any = routines
     columns = np.asfortranarray(rhs)
     return lapack.dtrtrs(S, columns, lower=lower, trans=int(transposed))[0]
-
-
-def symmetric_eigen(S: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues of a symmetric matrix (n, n), the least first, and a column of (n, n) for each.
-
-    NumPy's divide and conquer multiplies triangular matrices, with threads from 26 rows on.
-    Relatively robust representations, in the least workspace, take none up to a hundred rows.
-    """
-    from scipy.linalg import lapack as routines
-
-    lapack: Any = routines
-    values, vectors, _, _, failed = lapack.dsyevr(S, lwork=max(26 * len(S), 1))
-    return np.linalg.eigh(S) if failed else (values, vectors)

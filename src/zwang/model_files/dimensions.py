@@ -25,7 +25,7 @@ from zwang.model_files.expressions import (
 )
 from zwang.model_files.units import PLAIN, Dimension, dimension_of_unit, in_units, times
 
-__all__ = ["Measured", "NamesMeasured", "require_unit"]
+__all__ = ["COMPARISONS", "OF_ARGUMENTS", "Measured", "NamesMeasured", "require_unit"]
 
 
 class Measured(NamedTuple):
@@ -44,10 +44,11 @@ class Measured(NamedTuple):
 #: Name → what it is measured in, None where that is not known.
 NamesMeasured = Mapping[str, Measured | None]
 
-#: Functions whose value is a plain number, and those whose value is of the kind of their arguments.
+#: Functions whose value is a plain number.
 _OF_ANGLES = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "sign"}
-_OF_ARGUMENTS = {"abs", "min", "max", "hypot", "norm", "sum"}
-_COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
+#: Functions whose value is of the kind of their arguments.
+OF_ARGUMENTS = {"abs", "min", "max", "hypot", "norm", "sum"}
+COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 
 
 def require_unit(
@@ -100,7 +101,7 @@ def _of_function(tree: FunctionCall, names: NamesMeasured) -> Measured | None:
     found = [_measured(argument, names) for argument in tree.arguments]
     if tree.function in _OF_ANGLES:
         return Measured(PLAIN)
-    if tree.function in _OF_ARGUMENTS:
+    if tree.function in OF_ARGUMENTS:
         return _of_terms(tree, found, names)
     if tree.function == "where":
         return _of_terms(tree, found[1:], names)
@@ -118,7 +119,7 @@ def _of_chain(tree: Chain, names: NamesMeasured) -> Measured | None:
         return _of_terms(tree, found, names)
     if set(signs) <= {"*", "/"}:
         return _of_product(found, signs)
-    if set(signs) <= _COMPARISONS:
+    if set(signs) <= COMPARISONS:
         _of_terms(tree, found, names)
         return Measured(PLAIN)
     exponent = tree.rest[0][1]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.display import typeset
 from zwang.errors import ModelError
 from zwang.model_files.arithmetic import CONSTANTS
 from zwang.model_files.document import Item
@@ -163,12 +164,12 @@ class NumberField(FieldKind):
     def words(self) -> str:
         """For messages."""
         if self.unit:
-            return f"a number [{self.unit}], or text with a unit"
+            return f"a number [{typeset(self.unit)}], or text with a unit"
         return "a number"
 
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""
-        note = f" [{self.unit}]" if self.unit else ""
+        note = f" [{typeset(self.unit)}]" if self.unit else ""
         number: dict[str, Any] = {"type": "number"}
         if self.least is not None:
             number["minimum"] = self.least
@@ -225,7 +226,7 @@ class NumberArrayField(FieldKind):
             (4,): "four numbers",
             (3, 3): "three rows of three numbers",
         }
-        unit = f" [{self.unit}]" if self.unit else ""
+        unit = f" [{typeset(self.unit)}]" if self.unit else ""
         return " or ".join(names[shape] for shape in self.shapes) + unit
 
     def schema(self) -> dict[str, Any]:
@@ -381,16 +382,24 @@ class Text(FieldKind):
 
 @dataclass(frozen=True)
 class Choice(FieldKind):
-    """One of some words."""
+    """One of some words.
+
+    Attributes
+    ----------
+    known_as : what others call them → the words of the options.
+    """
 
     options: tuple[str, ...]
+    known_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def read(self, item: Item, constants: Constants) -> str:  # noqa: ARG002 - the contract of all kinds
         """The value, checked."""
         if not isinstance(item.value, str):
             raise item.error(expected=f"one of {', '.join(self.options)}, in quotation marks")
         if item.value not in self.options:
-            raise item.unknown(item.value, self.options, "one of the options")
+            named = self.known_as.get(item.value.lower().replace(" ", "_"), ())
+            meant = f"Did you mean {' or '.join(map(repr, named))}?" if named else None
+            raise item.unknown(item.value, self.options, "one of the options", meant)
         return item.value
 
     def schema(self) -> dict[str, Any]:

@@ -52,11 +52,23 @@ class FileConstants(dict[str, float]):
 
     def number(self, item: Item, tree: Node, field: NumberField) -> FileExpression | None:
         """The expression of parameters at a place, checked; None if no parameter is in it."""
-        require_unit(item.value, tree, self.measured, field.unit, field.words)
+        try:
+            require_unit(item.value, tree, self.measured, field.unit, field.words)
+        except ExpressionError as error:
+            advice = self._given(item, tree)
+            raise ExpressionError(error.found, error.expected, advice) from None
         used = [name.text for name in names_in(tree) if name.text in self.parameters]
         if not used:
             return None
         return FileExpression(item, tree, dict(self), tuple(dict.fromkeys(used)), field)
+
+    def _given(self, item: Item, tree: Node) -> str:
+        """Where the names of an expression have their units, in a sentence."""
+        tables = [item.document.root.under(table) for table in ("constants", "parameters")]
+        names = dict.fromkeys(name.text for name in names_in(tree))
+        items = [table[n] for n in names for table in tables if self.measured.get(n) and n in table]
+        told = [f"{i.name} is {i.value!r} in line {i.line}" for i in items]
+        return f"{', '.join(told)}." if told else ""
 
 
 class FileExpression(ParameterExpression, Comparable):

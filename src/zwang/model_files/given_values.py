@@ -99,11 +99,12 @@ def unfit_values(values: Mapping[str, Any], error: ModelError) -> InputError:
     named = [name for name in values if name in re.findall(r"\w+", f"{error.key} {error.found}")]
     name = named[0] if named else next(iter(values))
     where = "" if error.key in [f"{table}.{name}" for table in TABLES] else f", for {error.key}"
+    of_lines = error.advice is not None and " in line " in error.advice  # of the file as it was
     return InputError(
         f"value of {name!r}",
         found=f"{values[name]!r}",
         expected=f"one that fits the file: {error.expected}{where}",
-        advice=error.advice,
+        advice=None if of_lines else error.advice,
     )
 
 

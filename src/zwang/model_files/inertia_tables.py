@@ -50,12 +50,14 @@ def made_of_table(item: Item, given: dict[str, Any], in_space: Callable[[Any], A
     drawn = tuple(
         Shape(s["kind"], tuple(s["size"]), np.array(s["center"]), np.array(s["axes"]))
         for s in given.get("drawn", ())
+        if s["kind"] != "point"
     )
+    points = tuple(np.array(s["center"]) for s in given.get("drawn", ()) if s["kind"] == "point")
     J = np.array(given.get("inertia", np.zeros(3)))
     if J.ndim != 2:
         J = np.diag(np.broadcast_to(J, (3,)))
     center = in_space(given.get("center", (0.0, 0.0, 0.0)))
-    return Inertia(0.0 if mass is None else mass, np.array(center), J, drawn)
+    return Inertia(0.0 if mass is None else mass, np.array(center), J, drawn, points=points)
 
 
 def _of_tensor(given: dict[str, Any], mass: float, in_space: Callable[[Any], Any]) -> Inertia:

@@ -86,7 +86,7 @@ _SHAPE = TableField(
 
 _DRAWN = TableField(
     {
-        "kind": Field(Choice(tuple(k for k in SHAPES if k != "point")), "shape", required=True),
+        "kind": Field(Choice(tuple(SHAPES)), "shape", required=True),
         "size": Field(
             NumberArrayField("m", ((0,),)), "its sizes, as zwang.inertia.Shape", required=True
         ),
@@ -119,7 +119,11 @@ _MESH = TableField(
 
 _BODY = TableField(
     {
-        "mass": Field(_MASS, "mass"),
+        "mass": Field(
+            _MASS,
+            "mass; none if not given, and neither weight nor moments, which 'zwang check' tells; "
+            "without shape and inertia a point mass",
+        ),
         "shape": Field(TableList(_SHAPE), "what inertia follows from: one part or several"),
         "inertia": Field(
             OneOf(_TENSOR, NumberArrayField("kg*m^2", ((), (3,), (3, 3)))),
@@ -161,10 +165,33 @@ _BETWEEN = {
 
 #: The joint that is described by a function and not by numbers.
 CURVE = "point_on_curve"
+#: What other programs and textbooks call joints.
+KNOWN_AS = {
+    "slider": ("prismatic", "point_on_line"),
+    "slot": ("point_on_line",),
+    "rail": ("prismatic", "point_on_line"),
+    "translational": ("prismatic",),
+    "linear": ("prismatic",),
+    "inline": ("point_on_line",),
+    "hinge": ("revolute",),
+    "pin": ("revolute",),
+    "pivot": ("revolute",),
+    "rotational": ("revolute",),
+    "ball": ("spherical",),
+    "ball_joint": ("spherical",),
+    "weld": ("fixed",),
+    "rigid": ("fixed",),
+    "cardan": ("universal",),
+    "hooke": ("universal",),
+    "rod": ("spherical_link",),
+    "link": ("spherical_link",),
+    "helical": ("screw",),
+    "cam": ("point_on_curve",),
+}
 
 _JOINT = TableField(
     {
-        "type": Field(Choice((*KINDS, CURVE)), "kind of joint", required=True),
+        "type": Field(Choice((*KINDS, CURVE), KNOWN_AS), "kind of joint", required=True),
         **_BETWEEN,
         "axis": Field(Direction(), "of the joint, in the world as placed"),
         "axis_b": Field(Direction(), "in the second body where it differs"),
@@ -478,7 +505,10 @@ _OUTPUT = TableField(
         "value": Field(
             Formulas(0), "expression of channels such as pin.force.x, t, parameters", required=True
         ),
-        "unit": Field(Text(), "of the value, for tables and labels; nothing is converted"),
+        "unit": Field(
+            Text(),
+            "that the value is in; nothing is converted. If not given, what follows from channels",
+        ),
         "description": Field(Text(), "for tables"),
     }
 )

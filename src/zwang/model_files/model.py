@@ -547,7 +547,8 @@ class Model:
         except InputError as error:
             if error.what.partition(" ")[0] in given:
                 raise
-            raise _narrowed(self._root.under(table), error).blamed(error) from None
+            place = _of_parameter(self._root, error) or _narrowed(self._root.under(table), error)
+            raise place.blamed(error) from None
         except StoreError:
             raise  # about a folder, and nothing in the file
         except ZwangError as error:
@@ -585,6 +586,16 @@ def _own(value: Any) -> Any:
 def _with_values(formula: Any, p: Mapping[str, Any]) -> Any:
     """An expression of t and parameters as a function of t alone."""
     return lambda t: formula(t, p)
+
+
+def _of_parameter(root: Item, error: InputError) -> Item | None:
+    """Where the file has what ``parameter 'crank.mass'`` is a number of."""
+    found = re.match(r"parameter '(\w+)\.(\w+)'", error.what)
+    if found is None:
+        return None
+    owner, key = found.groups()
+    tables = [table[owner] for table in root if owner in table]
+    return tables[0].under(key) if tables else None
 
 
 def _narrowed(place: Item, error: InputError) -> Item:
@@ -668,11 +679,12 @@ def read_model(
 def _with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
     """The model with other values of parameters that the file does not name."""
     known = model.system.parameters
-    constants = model.text_constants
+    own = [*model.text_constants, *(n for n in known if "." not in n and n != "gravity")]
     for name, value in values.items():
         if name not in known:
-            own = [*constants, *(n for n in known if "." not in n and n != "gravity")]
-            raise UnknownNameError("constant or parameter", name, [*constants, *known], listed=own)
+            # Numbers of parts are not listed: there are too many to say to a name without a part.
+            near = [*own, *(n for n in known if "." in name and n not in own)]
+            raise UnknownNameError("constant or parameter", name, near, listed=own)
         if isinstance(value, str):
             raise InputError(
                 f"value of {name!r}",

@@ -19,9 +19,10 @@ from zwang.model_files.geometry import FileConstants
 from zwang.model_files.layout import ANALYSIS_TABLES, FILE, MECHANISM_ONLY, SYSTEM_ONLY
 from zwang.model_files.mechanisms import mechanism_of
 from zwang.model_files.model import Model, SimulationRequest, Start
+from zwang.model_files.output_units import unit_of_output
 from zwang.model_files.outputs import MechanismNames, channel_formula, channel_units
 from zwang.model_files.systems import StateNames, state_formula, system_of
-from zwang.model_files.units import dimension_of_text, is_quantity, quantity
+from zwang.model_files.units import dimension_of_text, is_quantity
 from zwang.multibody.joint_coordinates import Channels
 from zwang.results.channel_catalog import unit_of_state
 from zwang.system import System
@@ -224,28 +225,12 @@ def _own_outputs(
         item = root["output"][name]
         if name in known:
             raise item.error(f"{name!r}, a channel too", "a unique name")
-        unit = entries.get("unit")
-        function = channel_formula(entries["value"], known, parameters, given, unit or None)
-        _require_own_unit(item, known, unit)
+        function = channel_formula(entries["value"], known, parameters, given)
+        unit = unit_of_output(item, entries.get("unit"), known, given)
         told = entries.get("description", "output")
         with blaming(item):
-            yield replace(outputs_of({name: function})[name], unit=unit or "", description=told)
-        known[name] = unit or ""
-
-
-def _require_own_unit(item: Item, known: Mapping[str, str], unit: str | None) -> None:
-    """Refuse a channel by itself in another unit than its own: a unit is a label, not a factor."""
-    source = item.under("value").value
-    own = known.get(source.strip()) if isinstance(source, str) else None
-    if not unit or not own or unit == own:
-        return
-    factor = quantity(f"1 {unit}", own.replace(" ", "*"))
-    if factor != 1.0:
-        raise item.under("unit").error(
-            repr(unit),
-            f"{own!r}, the unit of {source.strip()}",
-            f'Values are not converted: write value = "{source.strip()} / {factor:g}" for {unit}.',
-        )
+            yield replace(outputs_of({name: function})[name], unit=unit, description=told)
+        known[name] = unit
 
 
 def _outputs(

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "resume", "verify"]
 
+#: For those who look for a way to simulate longer than was asked for at first.
+LONGER = "A run goes on to the end it was given: to go further, simulate(run[-1], until=…)."
+
 
 @known_keywords()
 def load(
@@ -69,7 +72,7 @@ def load(
     return run
 
 
-@known_keywords()
+@known_keywords(refused={"until": LONGER})
 def resume(
     path: str | PathLike[str],
     system: Any = None,

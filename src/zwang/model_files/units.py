@@ -16,6 +16,7 @@ from zwang.model_files.arithmetic import ExpressionError
 __all__ = [
     "COMMON",
     "PLAIN",
+    "TURNS",
     "Dimension",
     "dimension_of_text",
     "dimension_of_unit",
@@ -23,6 +24,7 @@ __all__ = [
     "is_quantity",
     "quantity",
     "si_unit",
+    "size_of_unit",
     "times",
     "unit_of",
 ]
@@ -54,6 +56,12 @@ COMMON: dict[str, dict[str, float]] = {
     "N*m*s/rad": {"N*m*s/rad": 1.0},
 }
 _OF_ANY_KIND = {name: factor for names in COMMON.values() for name, factor in names.items()}
+
+#: Units that count turns: whether 1/s counts these or radians, no dimension tells.
+TURNS = re.compile(r"\b(rpm|[kMm]?Hz|hertz|rev\w*|turns?|cycles?)\b", re.IGNORECASE)
+_CYCLES = re.compile(r"\b([kMm]?Hz|hertz)\b", re.IGNORECASE)
+#: Products without a sign between their symbols: to pint Nm is a fineness of yarn.
+_JOINED = re.compile(r"(/\s*)?\b([kM]?N)(mm|cm|m)(s?)\b")
 
 #: Powers of metre, kilogram and second; angles have none.
 Dimension = tuple[float, float, float]
@@ -87,6 +95,18 @@ _NAMED: dict[Dimension, str] = {
 _OF_SYMBOLS = re.compile(r"(?:{0})(?:\^\d)?(?:[*/](?:{0})(?:\^\d)?)*".format("|".join(_SYMBOLS)))
 
 
+def _spelled(unit: str) -> str:
+    """A unit with the signs between its symbols: N*m of Nm, rad/N/m of rad/Nm."""
+    if "N" not in unit:
+        return unit
+
+    def split(found: re.Match[str]) -> str:
+        over, *symbols = found.groups("")
+        return over + ("/" if over else "*").join(symbol for symbol in symbols if symbol)
+
+    return _JOINED.sub(split, unit)
+
+
 def is_quantity(text: str) -> bool:
     """Whether a text looks like a number with a unit."""
     return unit_of(text) is not None
@@ -110,7 +130,7 @@ def quantity(text: str, unit: str | None) -> float:
     if match is None or len(match["unit"]) > LONGEST_UNIT:
         raise ExpressionError(repr(text), _wanted(unit))
     name = match["unit"]
-    factor = _factor(name, unit)
+    factor = _factor(_spelled(name), unit)
     if isinstance(factor, str):
         near = (name, _common()) if factor == "unknown" else None
         found = f"{text!r}, of {factor}" if near is None else repr(text)
@@ -194,6 +214,7 @@ def dimension_of_unit(unit: str) -> Dimension | None:
     """Dimension of a unit; None of one that is not known or not of mechanics."""
     if not unit:
         return PLAIN
+    unit = _spelled(unit)
     for kind, names in COMMON.items():
         if unit == kind or unit in names:
             return _of_symbols(kind)
@@ -211,6 +232,25 @@ def _of_symbols(kind: str) -> Dimension:
     return total
 
 
+def size_of_unit(unit: str) -> float:
+    """What one of a unit is in SI units and radians: 1000.0 for kN; a cycle is a turn.
+
+    Raises
+    ------
+    ExpressionError
+        The unit is not known.
+    """
+    unit = _spelled(unit).replace("²", "^2")
+    joined = unit.replace(" ", "*")
+    for name in (unit, joined):
+        if name in _OF_ANY_KIND:
+            return _OF_ANY_KIND[name]
+    if _OF_SYMBOLS.fullmatch(joined):
+        return 1.0
+    size = quantity(f"1 {unit}", None)
+    return size * 2.0 * math.pi if _CYCLES.search(unit) else size
+
+
 def in_units(dimension: Dimension) -> str:
     """A dimension in SI units: ``N``, ``N/m``, ``m/s^2``."""
     if dimension in _NAMED:
@@ -225,6 +265,7 @@ def in_units(dimension: Dimension) -> str:
 
 def si_unit(unit: str) -> str:
     """The SI unit that values in a unit are read in; empty of numbers of no dimension."""
+    unit = _spelled(unit)
     for kind, names in COMMON.items():
         if unit == kind or unit in names:
             return kind.replace("*", " ")

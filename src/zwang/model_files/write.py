@@ -36,6 +36,7 @@ from zwang.multibody.parameter_expression import (
     expressions_in,
 )
 from zwang.system import DefinedSystem, System
+from zwang.terms import FloatArray
 from zwang.tracing.event import Bounce, SetParameters, Switch
 
 __all__ = ["text_of"]
@@ -483,11 +484,16 @@ def _tensor_of(made: Inertia) -> Tables:
             "axes": _numbers(s.axes),
         }
 
+    def weight(place: FloatArray) -> Tables:
+        axes = _numbers(np.eye(3))
+        return {"kind": "point", "size": [0.0], "center": _numbers(place), "axes": axes}
+
     J = _numbers(made.tensor)
     entries: Tables = {"mass": made.mass}
     entries["inertia"] = J if made.check else {"tensor": J, "check": False}
     entries["center"] = _numbers(made.center)
-    return entries | ({"drawn": [drawn(s) for s in made.shapes]} if made.shapes else {})
+    seen = [*map(drawn, made.shapes), *(map(weight, made.points) if made.shapes else ())]
+    return entries | ({"drawn": seen} if seen else {})
 
 
 # --- TOML ----------------------------------------------------------------------------------------

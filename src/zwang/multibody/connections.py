@@ -1,4 +1,4 @@
-"""What holds bodies together, counted by what it is: joints, drivers, couplers, own constraints."""
+"""Bodies and what holds them together, counted: joints, drivers, couplers, own constraints."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from collections.abc import Iterable, Mapping
 
 from zwang.display import counted
 from zwang.multibody.marker import Joint
+from zwang.multibody.pose import SCALAR, BodyKind
 
-__all__ = ["connections", "connections_in_words"]
+__all__ = ["bodies_in_words", "connections", "connections_in_words"]
+
+
+def bodies_in_words(kinds: Iterable[BodyKind]) -> str:
+    """``2 bodies``; extra coordinates, which are bodies to the equations, are counted apart."""
+    extra = [kind is SCALAR for kind in kinds]
+    words = counted(extra.count(False), "body", "bodies")
+    return f"{words}, {counted(sum(extra), 'extra coordinate')}" if any(extra) else words
 
 
 def connections(joints: Iterable[Joint]) -> dict[str, int]:

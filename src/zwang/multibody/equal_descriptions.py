@@ -109,7 +109,7 @@ def _own_function(function: Any) -> Hashable:
 
 
 def _of_inertia(x: Inertia) -> Hashable:
-    return exact_key((x.mass, x.center, x.tensor, x.shapes, x.check))
+    return exact_key((x.mass, x.center, x.tensor, x.shapes, x.check, x.points))
 
 
 def _of_mesh(x: MeshFile) -> Hashable:

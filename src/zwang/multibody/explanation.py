@@ -17,14 +17,22 @@ from zwang.diagnosis.explanation import LISTED_IN_REPORT, Explanation
 from zwang.diagnosis.wording import listing, number, shortened
 from zwang.display import counted
 from zwang.linalg.rank import DEFAULT_TOLERANCES, equilibrate
-from zwang.multibody.connections import connections, connections_in_words
+from zwang.multibody.connections import bodies_in_words, connections, connections_in_words
 from zwang.multibody.frozen import Parts
 from zwang.multibody.graph import loops
 from zwang.multibody.motion_words import body_motion, joint_rates, moving_bodies
 from zwang.multibody.unknown_tooth_forces import UNTOLD, untold_joints
 from zwang.terms import EquationTerms, FloatArray
 
-__all__ = ["JointSet", "MechanismExplanation", "explained", "in_bodies", "joined", "motions"]
+__all__ = [
+    "JointSet",
+    "MechanismExplanation",
+    "explained",
+    "in_bodies",
+    "joined",
+    "motions",
+    "without_inertia",
+]
 
 #: Joint rates below this, relative to the largest, are rounding.
 NOISE = 1e-9
@@ -69,7 +77,8 @@ class MechanismExplanation(Explanation):
 
     Attributes
     ----------
-    bodies : their names.
+    bodies : their names, extra coordinates among them.
+    bodies_counted : how many there are, in words.
     joints : names of joints, with drivers and constraints of the user's.
     connections : how many of them are joints, drivers, couplers and own constraints.
     loops : a basis of the loops of joints.
@@ -77,9 +86,11 @@ class MechanismExplanation(Explanation):
     motions : the degrees of freedom in words of joints, or of bodies.
     undetermined_motions : motions with neither mass nor constraint, in words.
     conflicts : groups of joints, drivers and constraints that contradict each other.
+    without_inertia : what is missing → the bodies that M is singular for.
     """
 
     bodies: tuple[str, ...] = ()
+    bodies_counted: str = ""
     joints: tuple[str, ...] = ()
     connections: Mapping[str, int] = field(default_factory=dict)
     loops: tuple[JointSet, ...] = ()
@@ -87,9 +98,10 @@ class MechanismExplanation(Explanation):
     motions: tuple[str, ...] = ()
     undetermined_motions: tuple[str, ...] = ()
     conflicts: tuple[tuple[str, ...], ...] = ()
+    without_inertia: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def _head(self) -> str:
-        bodies = "1 body" if len(self.bodies) == 1 else f"{len(self.bodies)} bodies"
+        bodies = self.bodies_counted or counted(len(self.bodies), "body", "bodies")
         joined = connections_in_words(self.connections or {"joint": len(self.joints)})
         return (
             f"{bodies}, {joined}: {self.coordinate_count} velocities, "
@@ -100,6 +112,13 @@ class MechanismExplanation(Explanation):
     def freedom(self, index: int) -> str:
         """One of the degrees of freedom in words."""
         return self.motions[index]
+
+    def _about_mass(self) -> list[str]:
+        told = [f"{what}: {shortened(names)}" for what, names in self.without_inertia.items()]
+        lines = super()._about_mass()
+        if told and self.ranks["M"] < self.coordinate_count:
+            lines[-1] = f"{lines[-1].removesuffix('.')}. Without {'; without '.join(told)}."
+        return lines
 
     def _about_rows(self) -> list[str]:
         if not self.constraint_count:
@@ -159,6 +178,7 @@ def explained(
     return MechanismExplanation(
         **facts,
         bodies=tuple(b.name for b in parts.bodies),
+        bodies_counted=bodies_in_words(b.kind for b in parts.bodies),
         joints=tuple(j.name for j in acting),
         connections=connections(acting),
         loops=tuple(system.of(loop, loop=True) for loop in loops(acting)),
@@ -166,7 +186,32 @@ def explained(
         motions=tuple(said),
         undetermined_motions=tuple(in_bodies(parts, q, d) for d in found.undetermined.T),
         conflicts=tuple(dict.fromkeys(conflicts)),
+        without_inertia=without_inertia(parts, terms.mass_matrix.diagonal()),
     )
+
+
+def without_inertia(parts: Parts, diagonal: FloatArray) -> dict[str, tuple[str, ...]]:
+    """Bodies by what they lack: mass, moments of inertia, or that of a thin rod about its axis.
+
+    Parameters
+    ----------
+    diagonal : of the mass matrix.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    _, starts = parts.places
+    for body, first, last in zip(parts.bodies, starts, starts[1:], strict=False):
+        own = diagonal[first:last]
+        half = (len(own) + 1) // 2  # two and an angle in a plane, three and three in space
+        if not own[:half].any():
+            lacking = "mass"
+        elif len(own) > 1 and not own[half:].any():
+            lacking = "moments of inertia"
+        elif body.singular:
+            lacking = "a moment of inertia about their axes"
+        else:
+            continue
+        found[lacking] = (*found.get(lacking, ()), body.name)
+    return found
 
 
 def joined(groups: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -311,7 +311,7 @@ class ForceBuilder(MechanismBuilder):
         *,
         coefficient: float | None = None,
         radius: float | None = None,
-        viscous: float = 0.0,
+        viscous: float | None = None,
         velocity: float = 1e-3,
         effort: Callable[..., Any] | None = None,
     ) -> None:
@@ -325,7 +325,7 @@ class ForceBuilder(MechanismBuilder):
         coefficient : Coulomb's, of the force across the axis. Without it friction is viscous alone
             and follows from the state, whatever the reaction.
         radius : of the bearing [m]; needed where the joint turns and `coefficient` is not zero.
-        viscous : moment per rad/s, or force per m/s.
+        viscous : moment per rad/s, or force per m/s; none beside a `coefficient` by default.
         velocity : over which the sign of the sliding velocity is smoothed [rad/s or m/s].
         effort : in place of these, of a revolute or prismatic joint: torque or force along its
             coordinate, as for `actuator`, a function of (pressure, rate, t, p) or of some of these

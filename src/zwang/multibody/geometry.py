@@ -140,13 +140,30 @@ class GeometryParameters:
         for name in sorted(self.derived & given.keys()):
             value = np.asarray(given[name], dtype=float)
             if value.shape != numbers[name].shape or not np.array_equal(value, numbers[name]):
+                sources = self.sources(name, own)
                 raise InputError(
                     f"parameter {name!r}",
-                    must=f"follow from {' and '.join(self.names)}",
+                    must=f"follow from {' and '.join(sources)}",
                     but=f"is given as {_short(value)} beside {_short(numbers[name])}",
-                    advice=f"Change {' or '.join(self.names)} instead, and omit it.",
+                    advice=f"Change {' or '.join(sources)} instead, and omit it.",
                 )
         return result
+
+    def sources(self, name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Parameters that a number follows from, near some values; all where that is not seen."""
+        number = self.parts(values).all_parameters[name]
+        found = []
+        for source in self.names:
+            for shift in SHIFTS:
+                changed = {**values, source: _shifted(np.asarray(values[source]), shift)}
+                try:
+                    other = self.parts(changed).all_parameters[name]
+                except InputError:
+                    continue
+                if not np.array_equal(other, number):
+                    found.append(source)
+                break
+        return tuple(found) or self.names
 
 
 def _shifted(value: np.ndarray, share: float) -> np.ndarray:

@@ -71,7 +71,7 @@ class Inertia:
     """Mass [kg], centre [m] and tensor about the centre [kg m²], in the axes of the body.
 
     With ``check=False`` principal moments may break the triangle inequality. Its arrays cannot be
-    written to: bodies of several mechanisms may have it.
+    written to: bodies of several mechanisms may have it. `points` are where its point masses are.
     """
 
     mass: float
@@ -79,6 +79,7 @@ class Inertia:
     tensor: FloatArray
     shapes: tuple[Shape, ...] = ()
     check: bool = True
+    points: tuple[FloatArray, ...] = ()
 
     def __post_init__(self) -> None:
         mass = number("mass", self.mass)
@@ -97,8 +98,9 @@ class Inertia:
         shapes = tuple(
             replace(s, center=where + R @ s.center, axes=R @ s.axes) for s in self.shapes
         )
+        points = tuple(where + R @ p for p in self.points)
         J = R @ self.tensor @ R.T
-        return Inertia(self.mass, where + R @ self.center, J, shapes, check=self.check)
+        return Inertia(self.mass, where + R @ self.center, J, shapes, self.check, points)
 
     def about(self, position: Any) -> FloatArray:
         """Tensor about another point of the body, by Steiner's theorem."""
@@ -113,8 +115,8 @@ class Inertia:
         else:
             center = 0.5 * (self.center + other.center)
         J = self.about(center) + other.about(center)
-        check = self.check and other.check
-        return Inertia(mass, center, J, self.shapes + other.shapes, check=check)
+        check, points = self.check and other.check, self.points + other.points
+        return Inertia(mass, center, J, self.shapes + other.shapes, check, points)
 
 
 @of_parameters
@@ -180,7 +182,8 @@ def plate(mass: float, sides: Any, normal: Any = "z") -> Inertia:
 @known_keywords()
 def point(mass: float, at: Any = (0.0, 0.0, 0.0)) -> Inertia:
     """A point mass."""
-    return Inertia(mass, np.asarray(at, dtype=float), np.zeros((3, 3)))
+    place = vector("centre of mass", at)
+    return Inertia(mass, place, np.zeros((3, 3)), points=(place.copy(),) if mass else ())
 
 
 @known_keywords()

@@ -24,8 +24,15 @@ from zwang.diagnosis.passport import GroupPassport, Passport, Status
 from zwang.diagnosis.wording import tidy
 from zwang.linalg.least_change import least_change
 from zwang.linalg.rank import DEFAULT_TOLERANCES
-from zwang.multibody.connections import connections
-from zwang.multibody.explanation import JointSet, MechanismExplanation, in_bodies, joined, motions
+from zwang.multibody.connections import bodies_in_words, connections
+from zwang.multibody.explanation import (
+    JointSet,
+    MechanismExplanation,
+    in_bodies,
+    joined,
+    motions,
+    without_inertia,
+)
 from zwang.multibody.frozen import Parts
 from zwang.multibody.graph import loops
 from zwang.multibody.motion_words import joint_rates
@@ -136,6 +143,7 @@ class SparseDiagnosis:
             exists=unique and not contradictions,
             notes=(*terms.notes, *(f"{j.name} {UNTOLD}" for j in untold_joints(parts))),
             bodies=tuple(b.name for b in parts.bodies),
+            bodies_counted=bodies_in_words(b.kind for b in parts.bodies),
             joints=tuple(j.name for j in acting),
             connections=connections(acting),
             loops=tuple(self._set(loop, loop=True) for loop in loops(acting)),
@@ -143,6 +151,7 @@ class SparseDiagnosis:
             motions=tuple(said),
             undetermined_motions=tuple(in_bodies(parts, self.q, d) for d in undetermined.T),
             conflicts=tuple(dict.fromkeys(conflicts)),
+            without_inertia=without_inertia(parts, terms.mass_matrix.diagonal()),
         )
 
     @computed_once

@@ -31,7 +31,7 @@ def mechanism_html(
         [body.name, f"{body.inertia.mass:g}", _place(body)] for body in bodies if body.index >= 0
     ]
     of_joints = [
-        [joint.name, _kind(joint), " — ".join(names.get(k, "ground") for k in joint.bodies)]
+        [joint.name, _kind(joint), " – ".join(names.get(k, "ground") for k in joint.bodies)]
         for joint in joints
     ]
     of_forces = [
@@ -50,7 +50,7 @@ def mechanism_html(
 
 def _between(force: Element, names: Mapping[int, str]) -> str:
     """The bodies that it acts on, each once."""
-    return " — ".join(names.get(k, "ground") for k in dict.fromkeys(force.bodies))
+    return " – ".join(names.get(k, "ground") for k in dict.fromkeys(force.bodies))
 
 
 def _kind(joint: Joint) -> str:

@@ -188,11 +188,11 @@ def fuse(
         "jacobian": lambda: [jacobian(e)],
         "along": lambda: [along(e, direction)],
     }
-    if e.psi.numel() or e.unit:
+    kept = sum(values.numel() for values in e.checked) + len(e.unit)
+    if kept:  # though none of these rows may act: what they say is looked at all the same
         loops = is_direct(e) and not e.independent
         outputs["project"] = lambda: project(e, direct.of_rows if loops else Factor)
         outputs["residual"] = lambda: [ratios()]
-    kept = sum(values.numel() for values in e.checked) + len(e.unit)
     rows = (e.phi.numel(), kept, e.A.shape[0])
     inputs = [e.q, e.v, e.t, e.p]
     return WholeProgram(

@@ -139,11 +139,16 @@ class Identities:
             "tangent": "A Dᵀ is not zero at q",
             "bias": "A a_u is not b at q",
         }[check]
+        place = ""
+        if self.lift.coordinates:
+            met = any(r[check][row] <= IDENTITY for r in self.residuals)
+            place = f", or{', since it holds at other s,' if met else ''} "
+            place += "give coordinates near which it is meant to hold with at=[…]"
         return InputError(
             f"constraint {self.model.row_names[row]!r}",
             must="be satisfied identically by the map",
             but=f"is violated: {said} = ({where})",
-            advice=f"Correct the map, or retain the constraint with keep=[{name!r}].",
+            advice=f"Correct the map{place}, or retain the constraint with keep=[{name!r}].",
         )
 
     def require_independent(self, velocities: Sequence[str], gone: np.ndarray) -> None:

@@ -69,6 +69,8 @@ class CheckPoints:
         if self.at is None:
             return None
         q = self.at.q if hasattr(self.at, "q") else self.at
+        if isinstance(q, tuple) and len(q) == 2 and all(np.ndim(x) == 1 for x in q):
+            q = q[0]  # (q, v), of which the coordinates decide
         array = named_vector("at", q, tuple(names))
         if array.shape != (len(names),):
             raise InputError(
@@ -174,7 +176,7 @@ class ReductionRequest:
             pair = kinematics if isinstance(kinematics, tuple | list) else (kinematics, None)
             if len(pair) != 2:
                 raise InputError(
-                    "kinematics", expected="Ã or (Ã, ã₀)", found=f"{len(pair)} functions"
+                    "kinematics", must="be Ã or (Ã, ã₀)", but=f"there are {len(pair)} functions"
                 )
             kinematics = tuple(pair)
         function = map_ if basis is None else basis

@@ -11,6 +11,7 @@ import numpy as np
 from zwang.display import Displayed
 from zwang.errors import InputError, ZwangError, shown
 from zwang.solvers.certify import certify_terms
+from zwang.tracing.open_laws import OPEN
 
 if TYPE_CHECKING:
     from zwang.results.run import Run
@@ -67,6 +68,7 @@ class RunCertificate(Displayed):
     formulations : those that applied at every state.
     motion : how far the motion itself is from these accelerations, the median over some states; by
         differences of states integrated from saved ones, as the run was, so that 1e-5 is none.
+    notes : what formulations cannot tell, as they agree on it: a motion that is not determined.
     """
 
     states: int
@@ -77,6 +79,7 @@ class RunCertificate(Displayed):
     force_error: Worst
     formulations: tuple[str, ...]
     motion: float = 0.0
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"certified at {self.states} saved states by {', '.join(self.formulations)}"]
@@ -84,7 +87,7 @@ class RunCertificate(Displayed):
             lines.append(f"  {label:<38} {getattr(self, name)}")
         if self.motion > ASTRAY:
             lines.append(f"  {ANOTHER_MOTION.format(self.motion)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for storage."""
@@ -94,7 +97,8 @@ class RunCertificate(Displayed):
     def of(cls, plain: Mapping[str, Any]) -> RunCertificate:
         """From plain values."""
         values = {k: Worst(**v) if isinstance(v, Mapping) else v for k, v in plain.items()}
-        return cls(**{**values, "formulations": tuple(plain["formulations"])})
+        listed = {name: tuple(plain.get(name, ())) for name in ("formulations", "notes")}
+        return cls(**{**values, **listed})
 
 
 def interval_of(certify: Any) -> float | None:
@@ -140,6 +144,7 @@ def certify_run(run: Run, interval: float = 0.0) -> RunCertificate:
         **worst,
         formulations=tuple(sorted(formulations or ())),
         motion=_miss_of_motion(run),
+        notes=tuple(note for note in run.notes if OPEN in note),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from zwang.display import plain_number
 from zwang.results.determined import ONE_OF_MANY, STAR
 from zwang.results.tables import table_of
+from zwang.results.unbounded import unbounded_at
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -19,11 +20,26 @@ __all__ = ["mean_over_time", "rms_over_time", "summary_of", "summary_table"]
 
 #: Columns of the table for people.
 _SHOWN = ("least", "at", "greatest", "at", "mean", "RMS")
+#: After the name of what is unbounded, and what is said of it below.
+DAGGER = "\N{DAGGER}"
+UNBOUNDED = (
+    "Unbounded at t = {} s, where the mechanism passes a dead center of a driver: the numbers are "
+    "those of the times above, and others at other times."
+)
 
 
 def mean_over_time(t: FloatArray, y: FloatArray) -> float:
-    """∫y dt over the time, by the trapezoidal rule; of one state its value."""
-    return float(np.trapezoid(y, t) / (t[-1] - t[0])) if t[-1] > t[0] else float(y[0])
+    """∫y dt over the time, by the trapezoidal rule; of one state its value.
+
+    Where y is undefined, as 0/0, the time next to it does not count; NaN where it is nowhere
+    defined.
+    """
+    good = np.isfinite(y)
+    both = good[1:] & good[:-1]
+    spans = np.diff(t)[both]
+    if spans.sum() > 0.0:
+        return float((0.5 * (y[1:] + y[:-1]))[both] @ spans / spans.sum())
+    return float(y[good].mean()) if good.any() else float("nan")
 
 
 def rms_over_time(t: FloatArray, y: FloatArray) -> float:
@@ -41,7 +57,9 @@ def summary_of(
     """Column → unit, least and greatest value with their times, mean and root mean square.
 
     And whether the motion determines it; else it is one admissible value among many. Extremes are
-    those of the saved states, or of the times asked for.
+    those of the saved states, or of the times asked for; where a channel is unbounded in between,
+    it says when. Of a column that is undefined at some of them, as 0/0, all are of its defined
+    values; how many are not is under ``"undefined"``.
 
     Parameters
     ----------
@@ -50,17 +68,24 @@ def summary_of(
     table = table_of(run, channels, every, degrees=degrees)
     found = {}
     for name, values in table.columns.items():
-        low, high = int(np.argmin(values)), int(np.argmax(values))
+        good = np.isfinite(values)
+        low = int(np.argmin(np.where(good, values, np.inf)))
+        high = int(np.argmax(np.where(good, values, -np.inf)))
         found[name] = {
             "unit": table.units[name],
-            "least": float(values[low]),
+            "least": float(values[low]) if good.any() else float("nan"),
             "at_least": float(table.t[low]),
-            "greatest": float(values[high]),
+            "greatest": float(values[high]) if good.any() else float("nan"),
             "at_greatest": float(table.t[high]),
             "mean": mean_over_time(table.t, values),
             "rms": rms_over_time(table.t, values),
+            "undefined": int(np.count_nonzero(~good)),
+            "values": len(values),
             "determinate": name not in table.indeterminate,
         }
+        moment = unbounded_at(run, name)
+        if moment is not None:
+            found[name]["unbounded_at"] = moment
     return found
 
 
@@ -70,6 +95,7 @@ def summary_table(found: Mapping[str, Mapping[str, Any]]) -> str:
     rows = [["channel", "unit", *_SHOWN]]
     for name, facts in found.items():
         star = "" if facts.get("determinate", True) else f" {STAR}"
+        star += f" {DAGGER}" if "unbounded_at" in facts else ""
         rows.append([name + star, facts["unit"], *(plain_number(facts[key], 5) for key in keys)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -77,6 +103,12 @@ def summary_table(found: Mapping[str, Mapping[str, Any]]) -> str:
         words = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
         numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
         lines.append("  ".join([*words, *numbers]))
+    for name, facts in found.items():
+        if facts.get("undefined"):
+            lines.append(f"{name}: {facts['undefined']} of {facts['values']} undefined")
     if not all(facts.get("determinate", True) for facts in found.values()):
         lines.append(f"{STAR} {ONE_OF_MANY}")
+    moments = {plain_number(x["unbounded_at"], 4) for x in found.values() if "unbounded_at" in x}
+    if moments:
+        lines.append(f"{DAGGER} {UNBOUNDED.format(' and '.join(sorted(moments)))}")
     return "\n".join(lines)

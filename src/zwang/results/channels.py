@@ -13,6 +13,7 @@ from zwang.display import html_table
 from zwang.errors import UnknownNameError, ZwangError
 from zwang.results.channel_catalog import ACCELERATION, ENERGIES, PARTS, ChannelEntry, catalog
 from zwang.results.determinate_components import determinate_components
+from zwang.results.determinate_outputs import Look, looks_at, output_is_determinate
 from zwang.results.driver_efforts import (
     driver_effort,
     driver_power,
@@ -29,7 +30,7 @@ from zwang.results.element_forces import (
 )
 from zwang.results.friction_efforts import friction_effort
 from zwang.results.mechanism_run import body_motion, channel, joint_acceleration, parts_of
-from zwang.results.output_values import channels_used, output_values
+from zwang.results.output_values import output_values
 from zwang.results.records import AbsentSystem
 from zwang.terms import FloatArray
 
@@ -87,6 +88,8 @@ class ChannelTable(Mapping[str, Channel]):
     def __init__(self, run: Run, channels: Mapping[str, Channel]) -> None:
         self._run, self._channels = run, channels
         self._found: dict[str, np.ndarray] | None = None
+        self._seen: list[Look] | None = None
+        self._outputs: dict[str, bool] = {}
 
     def __getitem__(self, name: str) -> Channel:
         if name not in self._channels:
@@ -121,8 +124,9 @@ class ChannelTable(Mapping[str, Channel]):
         A reaction that is not determinate at the first saved state may have components that are,
         at that state and at others along the run.
         ``run.reaction(joint).determinate`` decides it for every saved state. An output of the
-        user's counts as determined if all channels are that it uses; whether some of them that are
-        not add up to one that is, is not looked for. Of a run that was loaded without its system
+        user's that is a sum of components with factors is determinate if no admissible forces
+        change it, as the load on both hinges of a door; any other one if all channels are that it
+        uses. Of a run that was loaded without its system
         components count as the whole reaction.
         """
         owner, _, part = name.rpartition(".")
@@ -142,7 +146,7 @@ class ChannelTable(Mapping[str, Channel]):
         if absent or not own.vector or quantity not in ("force", "moment"):
             return np.zeros(3, dtype=bool)
         if self._found is None:
-            self._found = determinate_components(self._run)
+            self._found = determinate_components(self._run, self._looks())
         none = np.zeros((2, 3), dtype=bool)
         return self._found.get(own.joint, none)[("force", "moment").index(quantity)]
 
@@ -159,12 +163,20 @@ class ChannelTable(Mapping[str, Channel]):
     def _output_is_determinate(self, name: str) -> bool:
         if all(self.statuses().values()):
             return True
-        run = self._run
-        try:
-            used = channels_used(run, run.system.outputs[name])
-        except ZwangError:  # it has no values: the sentence is told where they are asked for
-            return False
-        return all(self.determinate(of) for of in used)
+        if name not in self._outputs:
+            run = self._run
+            try:
+                known = output_is_determinate(run, run.system.outputs[name], self._looks())
+            except ZwangError:  # it has no values: the sentence is told where they are asked for
+                known = False
+            self._outputs[name] = known
+        return self._outputs[name]
+
+    def _looks(self) -> list[Look]:
+        """What is known of multipliers at some saved states."""
+        if self._seen is None:
+            self._seen = looks_at(self._run)
+        return self._seen
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [(c.name, c.unit, c.description + self._doubt(c)) for c in self._channels.values()]

@@ -14,30 +14,28 @@ from zwang.diagnosis.passport import Status
 from zwang.multibody.wrench import joint_wrench
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zwang.results.determinate_outputs import Look
     from zwang.results.run import Run
 
 __all__ = ["determinate_components"]
 
-#: Saved states that are looked at, evenly spread: axes of the ground turn against the bodies.
-STATES = 5
 #: A change below this share of the largest of a joint's wrench is rounding.
 NO_CHANGE = 1e-9
 
 
-def determinate_components(run: Run) -> dict[str, np.ndarray]:
+def determinate_components(run: Run, looks: Sequence[Look]) -> dict[str, np.ndarray]:
     """Joint → which components of its force and moment are determinate at the states that are
     looked at, booleans of shape (2, 3); without teeth, whose force has no such basis.
     """
     found: dict[str, np.ndarray] = {}
-    for i in np.unique(np.linspace(0, len(run) - 1, STATES).astype(int)):
-        segment = next(s for s in run.segments if s.first <= i < s.last)
+    for i, segment, passport in looks:
         equations = segment.system.equations.of_bodies
         if equations is None:
             return {}
         parts = equations.parts.at_vector(equations.parameter_vector(segment.parameters))
-        state = run.q[i], run.v[i], float(run.t[i])
-        groups = segment.system.passport(*state, parameters=segment.parameters).groups
-        for name, group in groups.items():
+        for name, group in passport.groups.items():
             joint = parts.joints[name]
             if joint.toothed or joint.a is None or joint.b is None:
                 continue

@@ -12,7 +12,7 @@ from zwang.errors import InputError, UnknownNameError
 from zwang.results.channel_expressions import ChannelExpressions, needs_forces
 from zwang.tracing.event import Bounce
 from zwang.tracing.outputs import trace_extra
-from zwang.tracing.own_output import traced_output
+from zwang.tracing.own_output import of_parameter, traced_output
 
 if TYPE_CHECKING:
     import casadi
@@ -135,8 +135,9 @@ def _other(name: str, event: Event, found: ChannelExpressions) -> EventExpressio
     try:
         entry = found.entry(function)
     except UnknownNameError:
-        what = f"quantity of event {name!r}"
-        raise UnknownNameError(what, function, found.entries) from None
+        what, parameters = f"quantity of event {name!r}", found.system.definition.parameters
+        more = of_parameter(function) if function in parameters else ""
+        raise UnknownNameError(what, function, found.entries, more) from None
     if entry.vector and function == entry.name:
         raise InputError(
             f"quantity of event {name!r}",

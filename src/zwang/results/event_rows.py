@@ -23,7 +23,8 @@ def changed(run: Run, **values: Any) -> Run:
 
     With other states the forces of the present ones go.
     """
-    fixed = {f.name: getattr(run, f.name) for f in fields(Run) if f.init}
+    kept = [f.name for f in fields(Run) if f.init and f.name not in values]
+    fixed = {name: getattr(run, name) for name in kept}
     if values.keys() & {"t", "q", "v", "segments"}:
         fixed["force_record"] = None
     return Run(**{**fixed, **values})

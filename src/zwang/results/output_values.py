@@ -12,10 +12,12 @@ from zwang.terms import FloatArray
 from zwang.tracing.own_output import OwnOutput, TracedOutput, circular_output, traced_output
 
 if TYPE_CHECKING:
+    import casadi
+
     from zwang.results.run import Run
     from zwang.system import System
 
-__all__ = ["channels_used", "output_values"]
+__all__ = ["channels_used", "output_values", "written_out"]
 
 
 def output_values(run: Run, output: OwnOutput) -> FloatArray:
@@ -52,6 +54,31 @@ def channels_used(run: Run, output: OwnOutput) -> frozenset[str]:
         else:
             used.add(name if name in known else name.rpartition(".")[0])
     return frozenset(used)
+
+
+def written_out(run: Run, output: OwnOutput) -> tuple[casadi.SX, dict[str, casadi.SX]]:
+    """An output as an expression of channels that are no outputs, and the symbols of these."""
+    import casadi as ca
+
+    system = run.system
+    known = {name: e.vector for name, e in catalog(system, run.mechanism).items()}
+    traced = _traced(system, output, known, ())
+    value = traced.value
+    channels: dict[str, casadi.SX] = {}
+    for name, symbol in traced.channels.items():
+        if name not in system.outputs:
+            channels[name] = symbol
+            continue
+        inner, used = written_out(run, system.outputs[name])
+        # A channel that both use has one symbol.
+        both = [(x, channels[of]) for of, x in used.items() if of in channels]
+        if both:
+            inner = ca.substitute(
+                inner, ca.vertcat(*(x for x, _ in both)), ca.vertcat(*(x for _, x in both))
+            )
+        channels |= {of: x for of, x in used.items() if of not in channels}
+        value = ca.substitute(value, symbol, inner)
+    return value, channels
 
 
 def _traced(

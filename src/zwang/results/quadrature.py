@@ -23,8 +23,11 @@ NODES = 10
 #: New pieces of one whose last polynomials count; as many in all take as long to be sampled as they
 #: take to be asked for.
 THEN, CHEAP = 4, 16
-#: How often pieces are divided: beyond, a function jumps.
-DIVISIONS = 4
+#: How often pieces are divided; and how often where no more than a few are rough, which a function
+#: jumps in: until the piece with the jump is a millionth of the others and less.
+DIVISIONS, AT_JUMPS, FEW = 4, 9, 16
+#: Pieces shorter than this, relative to the times, are not divided: their times are rounding.
+SHORTEST = 1e-12
 #: Neighbors that a polynomial goes through, and those of the one that it is compared with.
 NEIGHBORS, FEWER = 10, 8
 #: So many times the allowed error may be made on one interval, and its inverse on all together.
@@ -52,11 +55,12 @@ class Antiderivative:
         size: float,
     ) -> None:
         found = _coefficients(f, edges[:-1], edges[1:])
-        for _ in range(DIVISIONS):
+        for division in range(AT_JUMPS):
             most = np.maximum(np.abs(found[..., 0]).max(axis=1, keepdims=True), size)
             tail = np.abs(found[..., -2:]).max(axis=2)
             rough = (tail > error * most).any(axis=0)
-            if not rough.any():
+            rough &= np.diff(edges) > SHORTEST * np.abs(edges).max()
+            if not rough.any() or (division >= DIVISIONS and np.count_nonzero(rough) > FEW):
                 break
             edges, found = _divided(f, edges, found, rough)
         self.edges, self._coefficients = edges, found

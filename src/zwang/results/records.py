@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,6 +92,7 @@ def news_of(run: Run, known: Mapping[str, int]) -> dict[str, Any]:
         "finished": run.finished,
         "counts": asdict(run.counts),
         "notes": list(run.notes),
+        "tolerance": run.settings.tolerance,  # that is kept, see `rounding_note`
         "certificate": None if run.certificate is None else run.certificate.to_dict(),
         "segments": {"from": first, "new": [_segment(run, s) for s in run.segments[first:]]},
         "events": [asdict(e) for e in run.events[known["events"] :]],
@@ -173,13 +174,15 @@ class StoredRun(Run):
                 method = s.get("integrator", "")  # not in earlier versions
                 segments.append(Segment(s["first"], s["last"], active, values, began, method))
         interrupted = "interrupted; zw.resume goes on with it"
+        settings = settings_of(header)
+        kept = last.get("tolerance", settings.tolerance)  # not in earlier versions
         fields: dict[str, Any] = {
             "stored": stored,
             "companions": stored.companions,
             "system": known,
             "status": last["status"] or interrupted,
             "finished": last["finished"],
-            "settings": settings_of(header),
+            "settings": replace(settings, tolerance=kept),
             "segments": tuple(segments),
             "counts": Counts.of(last.get("counts", {})),
             "between": between,

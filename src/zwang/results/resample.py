@@ -23,12 +23,27 @@ def at_times(run: Run, times: FloatArray) -> Run:
         return run
     state, (run, _) = run.at(times), with_instants(run)
     before = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
+    ends = run.t[before] == times
+    before[ends] = _first_alike(run)[before[ends]]
     segments = []
     for s in run.segments:
         own = np.flatnonzero((before >= s.first) & (before < s.last))
         if own.size:
             segments.append(replace(s, first=int(own[0]), last=int(own[-1]) + 1))
     return changed(run, t=times, q=state.q, v=state.v, segments=tuple(segments))
+
+
+def _first_alike(run: Run) -> np.ndarray:
+    """For each saved state the first that is the same at the same time.
+
+    Where a controller changes a parameter, and no state, it is the end of the interval before, as
+    of states that are saved there; an event begins what follows it.
+    """
+    same = np.zeros(len(run.t), dtype=bool)
+    same[1:] = (run.t[1:] == run.t[:-1]) & ~np.isin(run.t[1:], [event.t for event in run.events])
+    for x in (run.q, run.v):
+        same[1:] &= (x[1:] == x[:-1]).all(axis=1)
+    return np.maximum.accumulate(np.where(same, 0, np.arange(len(same))))
 
 
 def every_seconds(run: Run, every: float | None) -> Run:

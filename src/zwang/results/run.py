@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from zwang.results.force_record import ForceRecord
     from zwang.results.forces import StretchForces
     from zwang.results.mechanism_run import BodyMotion, Reaction
+    from zwang.results.unbounded import DeadCenter
     from zwang.system import System
     from zwang.tracing.event import Event, Watched
     from zwang.view.page import View
@@ -127,7 +128,8 @@ class Run(Displayed):
         Parameters
         ----------
         path : of the file; one that is there is replaced.
-        channels : names as in ``run[name]``, vectors expanded to x, y, z; all by default.
+        channels : names as in ``run[name]``, vectors expanded to x, y, z; all of `channels` by
+            default. A parameter that a controller or an event sets is given by its name.
         every : seconds between lines; one for each saved state by default.
         units : whether the first line has units after the names, and after those of reactions that
             the motion does not determine ``(indeterminate)``.
@@ -274,6 +276,8 @@ class Run(Displayed):
     ) -> Path:
         """Write a video, ``.mp4``, ``.gif`` or ``.webp`` (extra `plot`), and return its path.
 
+        A notebook shows the video in place of the path.
+
         Parameters
         ----------
         path : of the video.
@@ -282,9 +286,10 @@ class Run(Displayed):
         size : width and height in pixels.
         traces, forces, azimuth, elevation : as for `draw`.
         """
+        from zwang.display import VideoPath
         from zwang.view.video import animate
 
-        return animate(
+        written = animate(
             self,
             path,
             fps=fps,
@@ -295,6 +300,7 @@ class Run(Displayed):
             azimuth=azimuth,
             elevation=elevation,
         )
+        return VideoPath(written)
 
     @known_keywords()
     def report(
@@ -528,6 +534,17 @@ class Run(Displayed):
         from zwang.results.channels import ChannelTable, channels_of
 
         return ChannelTable(self, channels_of(self))
+
+    @computed_once
+    def dead_centers(self) -> tuple[DeadCenter, ...]:
+        """Singular positions that the motion passes at which forces of drivers are unbounded.
+
+        Each has its time ``t`` and the names of ``drivers`` and ``others`` with such forces; what
+        is saved beside it is of any size, as its times happen to be.
+        """
+        from zwang.results.unbounded import dead_centers_of
+
+        return dead_centers_of(self)
 
     @computed_once
     def mechanism(self) -> Parts | None:

@@ -16,9 +16,15 @@ if TYPE_CHECKING:
     from zwang.results.segments import RankChange
 
 __all__ = [
+    "ATTAINABLE",
+    "AT_THE_END",
+    "BEGIN_BESIDE",
     "Counts",
+    "looser_tolerance",
     "method_note",
+    "rounding_note",
     "singular_place",
+    "start_at_dead_center",
     "status_of",
     "stopped_at_singular",
     "stopped_by_collapse",
@@ -31,6 +37,11 @@ __all__ = [
 #: A singular position so short before the end, in parts of the time, is what ended it: steps that
 #: collapse there are shorter by far.
 AT_THE_END = 1e-4
+#: Tolerances below this, some thousand roundings, may ask for more than rounding leaves of states:
+#: where rows that act nearly depend on each other, it is divided by how nearly they do.
+ATTAINABLE, LOOSER = 1e-12, 10.0
+#: Advice where a run stays at the singular position it begins at, the end of its status.
+BEGIN_BESIDE = "Begin beside it"
 #: Old names of counts.
 _RENAMED = {"factorisations": "factorizations"}
 
@@ -112,6 +123,19 @@ def status_of(
     )
 
 
+def looser_tolerance(tolerance: float) -> float:
+    """The tolerance to go on with where no step is small enough for one below `ATTAINABLE`."""
+    return min(LOOSER * tolerance, ATTAINABLE)
+
+
+def rounding_note(t: float, asked: float, kept: float) -> str:
+    """From when on a run keeps a larger tolerance than was asked for, as a sentence."""
+    return (
+        f"from t = {t:.6g} s on a tolerance of {kept:g} is kept: rounding leaves no step small "
+        f"enough for {asked:g}"
+    )
+
+
 def singular_place(ranks: Sequence[RankChange], end: float, drivers: Iterable[str]) -> str:
     """The singular position at which a simulation ended, as a clause; empty if it was none.
 
@@ -162,13 +186,39 @@ def stopped_by_user(t: float, path: str | None = None) -> str:
     return f"stopped by the user at t = {t:.6g} s; {how}"
 
 
-def stopped_by_collapse(t: float, step: float, until: float) -> str:
-    """How a simulation ended whose steps became too short ever to reach its end."""
+def stopped_by_collapse(t: float, step: float, until: float, place: str = "") -> str:
+    """How a simulation ended whose steps became too short ever to reach its end.
+
+    Parameters
+    ----------
+    place : what is known of the position it began at, `singular_place`.
+    """
+    why = (
+        "constraints may ask for what no motion can do there, or the system is stiff "
+        "(integrator='radau5')"
+    )
+    if place:
+        why = f"at the start {place.replace(' there,', ',')}. {BEGIN_BESIDE}"
     return (
         f"stopped at t = {t:.6g} s: steps have become as short as {step:.1e} s and stay so, of "
-        f"which {(until - t) / max(step, 1e-300):.0e} would be left; constraints may ask for what "
-        "no motion can do there, or the system is stiff (integrator='radau5')"
+        f"which {(until - t) / max(step, 1e-300):.0e} would be left; {why}"
     )
+
+
+def start_at_dead_center(
+    ranks: Iterable[RankChange], t: float, always: int, drivers: Sequence[str]
+) -> str:
+    """That rows of a driver depend on others at a start and not always, as a clause; else empty.
+
+    Parameters
+    ----------
+    t : of the start.
+    always : how many rows depend on others always.
+    """
+    for change in ranks:
+        if change.t == t and change.dependent_rows > always and set(change.names) & set(drivers):
+            return singular_place([change], t, drivers)
+    return ""
 
 
 def stopped_by_memory(t: float, rows: int, size: float) -> str:

@@ -59,6 +59,15 @@ class Table:
             self.columns[name] = np.rad2deg(columns[:, k]) if turned else columns[:, k]
             self.units[name], self.descriptions[name] = unit, channel.description
 
+    def add_parameter(self, name: str, values: FloatArray) -> None:
+        """Add the values that a parameter has, one column an entry as ``gain[0]``."""
+        entries = list(np.ndindex(*values.shape[1:]))
+        for entry in entries:
+            column = f"{name}[{','.join(map(str, entry))}]" if entry else name
+            self.columns[column] = values[:, *entry]
+            self.units[column] = ""
+            self.descriptions[column] = f"parameter {column}, as held until then"
+
 
 def table_of(
     run: Run,
@@ -71,7 +80,8 @@ def table_of(
 
     Parameters
     ----------
-    channels : names as in ``run[name]``; all of `Run.channels` by default.
+    channels : names as in ``run[name]``, those of parameters among them; all of `Run.channels` by
+        default, which has no parameters.
     every : seconds between the times; the saved times by default.
     degrees : whether angles and their rates are in degrees.
     """
@@ -82,6 +92,9 @@ def table_of(
     for name in list(known) if channels is None else channels:
         values = run[name] if isinstance(name, str) else run[str(name)]
         owner, _, part = name.rpartition(".")
+        if name not in known and not (part in PARTS and owner in known):
+            table.add_parameter(name, values)
+            continue
         channel = known[name] if name in known else known[owner]
         of_part = name not in known and part in PARTS
         names = (name,) if of_part else channel.columns

@@ -46,7 +46,10 @@ def followed(t: FloatArray, angle: FloatArray, rate: FloatArray, between: States
     between : gives angles and rates at other times; asked where the saved ones are too far apart.
     """
     turned = _turned(t[None], angle[None], rate[None], between, DEPTH)[0]
-    return angle[:1].sum() + np.concatenate([np.zeros(min(1, len(t))), np.cumsum(turned)])
+    gone = np.concatenate([np.zeros(min(1, len(t))), np.cumsum(turned)])
+    # Whole turns are counted and not added up: an angle then has the bits of its own state,
+    # whatever times were saved before it.
+    return angle + FULL_TURN * np.round((gone - (angle - angle[:1].sum())) / FULL_TURN)
 
 
 def _turned(

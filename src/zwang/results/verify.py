@@ -561,6 +561,7 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
     if run.settings.step > 0.0:
         return
     count, notes = segment.last - segment.first - 1, set[str]()
+    failures: list[tuple[float, str]] = []
     passing, steps = _passing(run) | _exchanging(run), _steps_between(run)
     for i in segment.first + _sample(count, sample):
         a, b = float(run.t[i]), float(run.t[i + 1])
@@ -579,7 +580,7 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
         except NotUniqueError:
             raise
         except ZwangError as error:  # of the motion on the way, not of what was saved
-            notes.add(f"the energy is not checked after t = {a:.6g} s: {error}")
+            failures.append((a, str(error.alone())))
             continue
         check.value(
             "energy",
@@ -587,6 +588,10 @@ def _energy(check: _Check, segment: Segment, propagate: Propagate, sample: int) 
             f"from t = {a:.6g} s to {b:.6g} s the energy changes by {T[1] - T[0]:.6g}, the forces "
             f"do the work {work:.6g}",
         )
+    if failures:
+        a, error = failures[0]
+        more = f" (and at {len(failures) - 1} later times)" if len(failures) > 1 else ""
+        notes.add(f"the energy is not checked after t = {a:.6g} s{more}: {error}")
     check.notes += sorted(notes.difference(check.notes))
 
 
@@ -686,7 +691,12 @@ def _gauss(check: _Check, segment: Segment, sample: int) -> None:
         balance = elements.balance(*state, segment.parameters)
         worst = float(np.maximum(balance.force, balance.constraint).max(initial=0.0))
     else:
-        s = system.solve(*state, parameters=segment.parameters)
+        try:
+            s = system.solve(*state, parameters=segment.parameters)
+        except ZwangError as error:
+            if error.batch_place is not None:
+                error.at_time(float(run.t[rows[error.batch_place[0]]]))
+            raise
         geometry = RowGeometry.of(s.terms.constraint_matrix)
         found = certificate(s.terms, s.acceleration, geometry)
         worst = float(np.maximum(found.gradient, found.constraint).max(initial=0.0))

@@ -14,14 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zwang.equations.active_rows import may_go, scaled_rows_at
-from zwang.simulation.constraint_geometry import CLEAR, NOISE, row_lengths, velocity_scales
+from zwang.simulation.constraint_geometry import (
+    CLEAR,
+    NOISE,
+    row_lengths,
+    velocity_scales,
+)
 from zwang.simulation.full_terms import full_terms
+from zwang.simulation.state_kinds import Kinds, StateKinds
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
 
-__all__ = ["acting_rows_hold", "misses_a_row", "on_all_rows"]
+__all__ = ["LARGEST", "acting_rows_hold", "misses_a_row", "nearest_to_all_rows", "on_all_rows"]
 
 #: Residuals up to which states count as on their constraints, for states of unit size: well below
 #: what `zwang.verify` allows (1e-12), and above what projections leave (1e-13).
@@ -29,8 +35,13 @@ MET = 3e-13
 #: Corrections that a state may need, and in tolerances of its run; more is no interpolated state,
 #: but a contradiction. Where rows that act hold a direction no longer, errors of a step stay in it.
 LARGEST, OF_TOLERANCE = 1e-6, 100.0
+#: Corrections that a state between steps may need where these end on all rows, so that none of them
+#: contradicts the others: near a lost rank, an interpolant over a kink of friction is that far off.
+LARGEST_BETWEEN = 1e-3
 #: Newton steps, each of which squares the error.
 STEPS = 2
+#: Steps to the state that comes nearest to all rows, wherever that is.
+MANY_STEPS = 20
 #: Entries of A up to which dense matrices serve.
 MOST = 250_000
 
@@ -67,11 +78,20 @@ def _is_off(equations: Equations, y: FloatArray, t: float, p: FloatArray) -> boo
 
 
 def on_all_rows(
-    equations: Equations, y: FloatArray, t: FloatArray, p: FloatArray, tolerance: float = 0.0
+    equations: Equations,
+    y: FloatArray,
+    t: FloatArray,
+    p: FloatArray,
+    tolerance: float = 0.0,
+    *,
+    between: bool = False,
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """The states with those that miss a row put on all of them, and which were off.
 
-    `tolerance` is that of the run which they are states of.
+    Parameters
+    ----------
+    tolerance : of the run which they are states of.
+    between : whether they are states between steps that end on all rows.
     """
     off = np.zeros(len(t), dtype=bool)
     if not misses_a_row(equations, y, t, p) or not np.isfinite(y).all():
@@ -80,9 +100,37 @@ def on_all_rows(
     for i in range(len(t)):
         off[i] = misses_a_row(equations, y[i : i + 1], t[i : i + 1], p)
         if off[i]:
-            most = max(LARGEST, OF_TOLERANCE * tolerance)
+            most = max(LARGEST_BETWEEN if between else LARGEST, OF_TOLERANCE * tolerance)
             y[i] = _corrected(equations, y[i], float(t[i]), p, most)
     return y, off
+
+
+def nearest_to_all_rows(
+    equations: Equations, y: FloatArray, t: float, p: FloatArray
+) -> FloatArray | None:
+    """The state nearest to all rows in the sense of least squares, however far; None if unknown.
+
+    Where rows contradict each other it misses them still.
+    """
+    nq = len(equations.coordinates)
+    levels = np.array(equations.row_levels())
+    at_position, rated = levels == "position", levels != "acceleration"
+    kinds = StateKinds.of(equations).velocities
+    for _ in range(MANY_STEPS):
+        f = full_terms(equations, y, t, p)
+        change = _least(f, at_position, f.phi, kinds, clear=False)
+        if change is None:
+            return None
+        moved = full_terms(equations, np.concatenate([y[:nq], y[nq:] + change]), t, p)
+        further = moved.q_dot - f.q_dot
+        y = np.concatenate([y[:nq] + further, y[nq:]])
+        if not np.isfinite(y).all():
+            return None
+        if np.abs(further).max(initial=0.0) <= LARGEST * max(1.0, float(np.abs(y[:nq]).max())):
+            break
+    f = full_terms(equations, y, t, p)
+    change = _least(f, rated, f.psi, kinds, clear=False)
+    return None if change is None else np.concatenate([y[:nq], y[nq:] + change])
 
 
 def _corrected(
@@ -92,16 +140,16 @@ def _corrected(
     nq = len(equations.coordinates)
     levels = np.array(equations.row_levels())
     at_position, rated = levels == "position", levels != "acceleration"
-    given = y
+    given, kinds = y, StateKinds.of(equations).velocities
     for _ in range(STEPS):
         f = full_terms(equations, y, t, p)
-        change = _least(f, at_position, f.phi)
+        change = _least(f, at_position, f.phi, kinds)
         if change is None:
             return given
         moved = full_terms(equations, np.concatenate([y[:nq], y[nq:] + change]), t, p)
         y = np.concatenate([y[:nq] + moved.q_dot - f.q_dot, y[nq:]])
         f = full_terms(equations, y, t, p)
-        change = _least(f, rated, f.psi)
+        change = _least(f, rated, f.psi, kinds)
         if change is None:
             return given
         y = np.concatenate([y[:nq], y[nq:] + change])
@@ -109,17 +157,19 @@ def _corrected(
     return given if far or not np.isfinite(y).all() else y
 
 
-def _least(f: Any, rows: NDArray[np.bool_], residual: FloatArray) -> FloatArray | None:
-    """The smallest δ with A δ = −residual on some rows; None where their rank is not clear."""
+def _least(
+    f: Any, rows: NDArray[np.bool_], residual: FloatArray, kinds: Kinds, *, clear: bool = True
+) -> FloatArray | None:
+    """The smallest δ with A δ = −residual on some rows; None where their rank is not `clear`."""
     if f.A.shape[0] * f.A.shape[1] > MOST:
         return None
     A = (f.A if isinstance(f.A, np.ndarray) else f.A.toarray())[rows]
-    d = velocity_scales(f.M.diagonal())
+    d = velocity_scales(f.M.diagonal(), kinds)
     lengths = row_lengths(A, d)
     lengths = np.where(lengths > 0.0, lengths, 1.0)
     U, sizes, Vt = np.linalg.svd(A * d / lengths[:, None], full_matrices=False)
     share = sizes / max(float(sizes.max(initial=0.0)), np.finfo(float).tiny)
-    if np.any((share > NOISE) & (share < CLEAR)):  # a singular position is near
+    if clear and np.any((share > NOISE) & (share < CLEAR)):  # a singular position is near
         return None
     kept = share >= CLEAR
     along = (U[:, kept].T @ (residual / lengths)) / sizes[kept]

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.linalg.one_thread import product, symmetric_eigen
+from zwang.integrators.symmetric_eigen import symmetric_eigen
+from zwang.linalg.one_thread import product
 from zwang.simulation.full_terms import FullTerms
+from zwang.simulation.state_kinds import Kinds, largest_of_kind
 from zwang.terms import FloatArray
 
 __all__ = [
@@ -59,9 +61,12 @@ class ConstraintGeometry(ABC):
         self.d, self.lengths, self.limit = d, lengths, limit
 
     @staticmethod
-    def of(terms: FullTerms, shifted: FullTerms) -> ConstraintGeometry | None:
-        """None where a singular position is so near that no rank is told, or terms overflow."""
-        d = velocity_scales(terms.M.diagonal())
+    def of(terms: FullTerms, shifted: FullTerms, kinds: Kinds) -> ConstraintGeometry | None:
+        """None where a singular position is so near that no rank is told, or terms overflow.
+
+        `kinds` are those of the velocities.
+        """
+        d = velocity_scales(terms.M.diagonal(), kinds)
         lengths, changed = row_lengths(terms.A, d), row_lengths(shifted.A - terms.A, d)
         lengths = np.maximum(lengths, np.where(changed < np.inf, changed, 0.0))
         if not np.isfinite(lengths).all():
@@ -164,7 +169,7 @@ def _by_products(rows: FloatArray) -> tuple[FloatArray, float] | None:
     B = rows if wide else rows.T
     values, vectors = symmetric_eigen(product(B, B.T))
     clear = values > CLEAR**2
-    rest = B.T @ vectors[:, ~clear]
+    rest = product(B.T, vectors[:, ~clear])
     if rest.size and np.linalg.norm(rest, axis=0).max() > NOISE:
         return None
     least = float(np.sqrt(values[clear].min(initial=1.0)))
@@ -211,16 +216,16 @@ class SparseGeometry(ConstraintGeometry):
         return min(left, key=np.linalg.norm)
 
 
-def velocity_scales(masses: FloatArray) -> FloatArray:
+def velocity_scales(masses: FloatArray, kinds: Kinds) -> FloatArray:
     """Scales of velocities with masses (…, nv) that make these about one; that of the largest
     without mass.
 
     Any scales tell whether a force is one of the constraints. Large ones of massless velocities
-    would make rows that hold them look alike, and every position singular.
+    would make rows that hold them look alike, and every position singular. A mass is compared with
+    those of its kind.
     """
     masses = np.abs(masses)
-    largest = masses.max(axis=-1, initial=0.0, keepdims=True)
-    largest = np.where(largest > 0.0, largest, 1.0)
+    largest = largest_of_kind(masses, kinds)
     return 1.0 / np.sqrt(np.where(masses > 0.0, np.maximum(masses, LIGHT * largest), largest))
 
 

@@ -30,6 +30,8 @@ __all__ = ["Controller", "Sample", "Sampling", "controller", "controllers_of"]
 SAME_INSTANT = 1e-9
 #: Sampling intervals whose states are compared with the full terms; later ones at powers of two.
 LOOKED_AT = 4
+#: What a law has given so far, besides nothing at all: None, nothing to set, or a parameter.
+NONE, EMPTY, SET = "none", "empty", "set"
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class Sample:
         of joints, energies, forces of springs. Reactions and accelerations, which the values that
         the controller is to give decide, are none of them.
         """
-        return self._readings.value(name, self.t, self.q, self.v, self.parameters)
+        return self._readings.value(name, self.t, self.q, self.v)
 
 
 class _Readings:
@@ -177,25 +179,36 @@ class _Readings:
     def __init__(self, system: System) -> None:
         self.system = system
         self.angles: dict[str, float] = {}
+        self.held: Mapping[str, Any] | None = None
         self._kernels: dict[str, Any] = {}
+        self._p: FloatArray | None = None
 
-    def value(
-        self, name: str, t: float, q: FloatArray, v: FloatArray, parameters: Mapping[str, Any]
-    ) -> float:
+    def begin(self, held: Mapping[str, Any]) -> None:
+        """Read with these parameters from now on."""
+        self.held, self._p = held, None
+
+    @property
+    def p(self) -> FloatArray:
+        """The parameters that are held, as one array: made once for all readings of a sample."""
+        if self._p is None:
+            self._p = self.system.parameter_vector(self.held)
+        return self._p
+
+    def value(self, name: str, t: float, q: FloatArray, v: FloatArray) -> float:
         system = self.system
         if name in system.coordinates:
             return float(q[system.coordinates.index(name)])
         if name in system.velocities:
             return float(v[system.velocities.index(name)])
         if name not in system.channels:
-            return self._of_state(name, t, q, v, parameters)
+            return self._of_state(name, t, q, v)
         own = name.removesuffix("_rate")
         if own not in self._kernels:
             s = system.equations.symbols
             inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
             expression, _ = system.channel(own)
             self._kernels[own] = staged("sampled", inputs, {"values": expression}, s.calls)
-        (found,) = self._kernels[own](q, v, [t], system.parameter_vector(parameters))
+        (found,) = self._kernels[own](q, v, [t], self.p)
         if name != own:
             return float(found[-1])
         if len(found) == 2:
@@ -206,9 +219,7 @@ class _Readings:
         self.angles[own] = angle
         return angle
 
-    def _of_state(
-        self, name: str, t: float, q: FloatArray, v: FloatArray, parameters: Mapping[str, Any]
-    ) -> float:
+    def _of_state(self, name: str, t: float, q: FloatArray, v: FloatArray) -> float:
         """A channel that follows from the state: an energy, a position, the force of a spring."""
         from zwang.results.channel_expressions import ChannelExpressions, needs_forces
 
@@ -230,7 +241,7 @@ class _Readings:
                 )
             inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
             self._kernels[name] = staged("sampled", inputs, {"values": expression}, s.calls)
-        (found,) = self._kernels[name](q, v, [t], self.system.parameter_vector(parameters))
+        (found,) = self._kernels[name](q, v, [t], self.p)
         return float(found[0])
 
 
@@ -248,6 +259,9 @@ class Sampling:
         self.done = dict.fromkeys(controllers, 0)
         self.states = {name: _copied(c.state) for name, c in controllers.items()}
         self.sets: set[str] = set()
+        #: What each controller has given so far: nothing, None or {} alone, or a parameter.
+        self.gave = dict.fromkeys(controllers, "")
+        self._takes_state = {name: one.takes_state for name, one in controllers.items()}
 
     def _time(self, name: str, number: int) -> float:
         one = self.controllers[name]
@@ -259,14 +273,37 @@ class Sampling:
         return min(self._time(name, k) for name, k in self.done.items())
 
     def act(self, t: float, y: FloatArray, held: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the controllers that are due at a time; the parameters from then on."""
+        """Call the controllers that are due at a time; the parameters from then on.
+
+        Where one fails all are as they were before, so that one may go on from there.
+        """
+        before = self._memory()
+        try:
+            return self._acted(t, y, held)
+        except ZwangError:
+            self.done, self.states, self.readings.angles, self.sets, self.gave = before
+            raise
+
+    def _memory(self) -> tuple[Any, ...]:
+        """Copies of all that changes when controllers are called."""
+        states = {
+            name: {k: x.copy() if isinstance(x, np.ndarray) else x for k, x in state.items()}
+            for name, state in self.states.items()
+        }
+        own = dict(self.done), states, dict(self.readings.angles), set(self.sets), dict(self.gave)
+        return own
+
+    def _acted(self, t: float, y: FloatArray, held: Mapping[str, Any]) -> dict[str, Any]:
         result, set_by = dict(held), dict[str, str]()
+        self.readings.begin(held)
         for name, one in self.controllers.items():
             due = self._time(name, self.done[name])
             if due - t > SAME_INSTANT * one.period:
                 continue
             sample = Sample(self.readings, t, y, self.done[name], dict(held))
-            outputs = self._outputs(name, self._given(name, sample))
+            given = self._given(name, sample)
+            outputs = self._outputs(name, given)
+            self._remember(name, given)
             for key in outputs:
                 if set_by.setdefault(key, name) != name:
                     raise InputError(
@@ -286,7 +323,9 @@ class Sampling:
         """What a law returns; a mistake in it is told with its controller and the time."""
         one = self.controllers[name]
         try:
-            return one.law(sample, self.states[name]) if one.takes_state else one.law(sample)
+            if self._takes_state[name]:
+                return one.law(sample, self.states[name])
+            return one.law(sample)
         except ZwangError:
             raise
         except Exception as error:
@@ -295,6 +334,29 @@ class Sampling:
                 must="return a dictionary, parameter → value, or None",
                 but=f"at t = {sample.t:.6g} s it raises {type(error).__name__}: {error}",
             ) from error
+
+    def _remember(self, name: str, given: Any) -> None:
+        """Whether a law has set anything so far."""
+        if self.gave[name] != SET:
+            new = SET if given else NONE if given is None else EMPTY
+            self.gave[name] = new if self.gave[name] in ("", NONE) or new == SET else EMPTY
+
+    def idle(self) -> list[str]:
+        """What is to be said at the end of controllers that never set a parameter."""
+        notes = []
+        for name, gave in self.gave.items():
+            times = "its one sample" if self.done[name] == 1 else f"{self.done[name]} samples"
+            if gave == NONE:
+                notes.append(
+                    f"controller {name!r} set no parameter: it returned None at {times}. Is a "
+                    "'return' missing?"
+                )
+            elif gave == EMPTY:
+                notes.append(
+                    f"controller {name!r} set no parameter: it returned an empty dictionary, or "
+                    f"None, at {times}"
+                )
+        return notes
 
     def _outputs(self, name: str, given: Any) -> dict[str, Any]:
         if given is None:
@@ -353,6 +415,7 @@ class Sampling:
             "states": plain,
             "angles": dict(self.readings.angles),
             "sets": sorted(self.sets),
+            "gave": dict(self.gave),
         }
 
     def restore(self, plain: Mapping[str, Any]) -> None:
@@ -361,6 +424,8 @@ class Sampling:
         self.states = {name: _copied(state) for name, state in plain["states"].items()}
         self.readings.angles = dict(plain["angles"])
         self.sets = set(plain["sets"])
+        # Earlier versions did not store it; then nothing is said.
+        self.gave = {name: plain.get("gave", {}).get(name, SET) for name in self.controllers}
 
 
 def _copied(state: Mapping[str, Any]) -> dict[str, Any]:

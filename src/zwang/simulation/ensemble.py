@@ -17,7 +17,7 @@ import numpy as np
 
 from zwang.errors import InputError, ZwangError
 from zwang.integrators import memory as sh
-from zwang.integrators.chunk_size import ChunkSize
+from zwang.integrators.chunk_size import DRAGGING, TEDIOUS, ChunkSize
 from zwang.integrators.explicit.loop import ExplicitLoop
 from zwang.integrators.lane_queue import LaneQueue
 from zwang.integrators.registry import start_loop
@@ -25,6 +25,7 @@ from zwang.integrators.settings import Drift, OnSingular
 from zwang.results.certificate import certified, interval_of
 from zwang.results.force_record import with_forces
 from zwang.results.run import Run
+from zwang.results.status import start_at_dead_center
 from zwang.simulation.all_rows import misses_a_row
 from zwang.simulation.ensemble_check import SHARE, TOGETHER, EnsembleStates, can_check, suspicious
 from zwang.simulation.ensemble_runs import EnsembleContext, Runs, Trajectory
@@ -34,6 +35,7 @@ from zwang.simulation.options import choices_of, require_flag, start_time
 from zwang.simulation.progress import Report, reporting
 from zwang.simulation.rank_report import (
     chosen_rows_lost_rank,
+    rank_changes,
 )
 from zwang.simulation.select_program import ProgramStart, in_python, select_program
 from zwang.simulation.simulate import simulate
@@ -339,6 +341,7 @@ class ThreadShare:
                 for lane, k, logs in relay.news():
                     if logs and not self._may_go_on(lane, int(self.members[k]), logs):
                         relay.drop(lane)
+            self._drop_dead(relay)
             if relay.ended > told:
                 yield relay.ended - told
                 told = relay.ended
@@ -346,6 +349,23 @@ class ThreadShare:
         if self.program.left_out:
             self._require_rows()
         self._look(guard)
+
+    def _drop_dead(self, relay: LaneQueue) -> None:
+        """End trajectories that do not get away from a dead center: alone they say so."""
+        settings, starts = self.context.settings, self.context.starts
+        drivers = starts.system.equations.driver_names
+        if not drivers or settings.step > 0.0:
+            return
+        for lane, k in relay.running:
+            t = float(relay.loop.memory[sh.T, lane])
+            tried = int(relay.loop.counts[[sh.ACCEPTS, sh.REJECTS], lane].sum())
+            if tried <= DRAGGING or tried * (settings.until - t) <= TEDIOUS * (t - starts.t):
+                continue
+            values = starts.system.parameter_values(starts.given(int(self.members[k])))
+            changes = rank_changes(starts.system, self.program, relay.ranks(k), values, starts.t)
+            always = len(self.program.idle_rows)
+            if start_at_dead_center(changes, starts.t, always, drivers):
+                relay.drop(lane)
 
     def _look(self, guard: Guard) -> None:
         """Let all fail whose program does what the full terms of the system do not say.

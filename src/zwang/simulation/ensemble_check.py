@@ -18,6 +18,7 @@ from zwang.caching import PassedOn
 from zwang.simulation.constraint_geometry import RELATIVE, REST, velocity_scales
 from zwang.simulation.full_terms import full_terms_function
 from zwang.simulation.program_check import DIFFERENCE, ROUNDINGS
+from zwang.simulation.state_kinds import Kinds, StateKinds
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def _ratios(equations: Equations, program: Program, states: EnsembleStates) -> F
     M, Q, A, b, q_dot = terms(y[:, :nq], y[:, nq:], states.t, states.p)
     with np.errstate(all="ignore"):  # what is no number is not judged here
         kinematics = _kinematics(y, rates[:, :nq], rough[:, :nq], q_dot)
-        dynamics = _dynamics(M, Q, A, b, rates[:, nq:], rough[:, nq:])
+        kinds = StateKinds.of(equations).velocities
+        dynamics = _dynamics(M, Q, A, b, rates[:, nq:], rough[:, nq:], kinds)
         ratios = np.maximum(kinematics, dynamics)
     known = np.isfinite(rates).all(axis=1)
     return np.where(known & ~np.isnan(ratios), ratios, 0.0)
@@ -119,11 +121,17 @@ def _kinematics(y: FloatArray, rates: FloatArray, rough: FloatArray, q_dot: Floa
 
 
 def _dynamics(
-    M: FloatArray, Q: FloatArray, A: FloatArray, b: FloatArray, a: FloatArray, rough: FloatArray
+    M: FloatArray,
+    Q: FloatArray,
+    A: FloatArray,
+    b: FloatArray,
+    a: FloatArray,
+    rough: FloatArray,
+    kinds: Kinds,
 ) -> FloatArray:
     """A v̇ = b, and M v̇ − Q in the range of Aᵀ; scaled as in `constraint_geometry`."""
     tiny = np.finfo(float).tiny
-    d = velocity_scales(np.diagonal(M, axis1=1, axis2=2))
+    d = velocity_scales(np.diagonal(M, axis1=1, axis2=2), kinds)
     force = d * (_times(M, a) - Q)
     summed = d * (_times(np.abs(M), np.abs(a)) + np.abs(Q))
     room = d * _times(np.abs(M), rough)

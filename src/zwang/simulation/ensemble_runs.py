@@ -25,6 +25,7 @@ from zwang.results.status import status_of, stopped_by_user
 from zwang.simulation.half_turns import HalfTurns
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import Interrupt
+from zwang.simulation.open_laws import OpenMotion
 from zwang.simulation.rank_report import always_dependent, left_out_note, rank_changes
 from zwang.simulation.start import Starts
 from zwang.terms import FloatArray
@@ -314,6 +315,7 @@ class Trajectory:
             if program.carrier is not None:
                 notes = (*notes, f"integrated in {program.carrier.name} coordinates")
             notes = (*notes, *HalfTurns(system).notes(*self.saved, parameters))
+            notes = (*notes, *self._open_motion(len(program.idle_rows)))
             logs = self.part.relay.ranks(self.place)
             ranks += rank_changes(system, program, logs, parameters, c.starts.t)
         return Run(
@@ -334,3 +336,14 @@ class Trajectory:
             partial(c.again, i),
             times=c.times,
         )
+
+    def _open_motion(self, idle: int) -> list[str]:
+        """What there is to say of laws that use reactions which are not determinate."""
+        starts, i = self.context.starts, self.number
+        laws = starts.laws.get(i)
+        if laws is None:
+            return []
+        start, tolerance = (starts.state(i), starts.t, starts.P[i]), self.context.settings.tolerance
+        equations = starts.system.equations
+        motion = OpenMotion(equations, start, laws, idle=idle, tolerance=tolerance)
+        return motion.notes(*self.saved, starts.P[i])

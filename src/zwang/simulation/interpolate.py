@@ -14,7 +14,7 @@ from zwang.integrators.settings import Drift, Settings
 from zwang.programs.contract import Program
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment
-from zwang.results.status import status_of
+from zwang.results.status import ATTAINABLE, looser_tolerance, status_of
 from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
 from zwang.simulation.program_check import Disagreement, look, motion_of
 from zwang.simulation.select_program import LatestProgram, ProgramStart, select_program
@@ -44,15 +44,16 @@ class ProgramBetween(LatestProgram):
 def disagreements(run: Run, count: int) -> list[str]:
     """What the programs of a run do that the full terms of its system do not say, sentences.
 
-    Looked for at so many saved states of each stretch, see `zwang.simulation.program_check`.
+    Looked for at so many saved states of each stretch, see `zwang.simulation.program_check`. Of
+    each stretch the first is told, and how many more there are.
     """
-    found = []
+    told = []
     for segment in run.segments:
         system, p = segment.system, segment.system.parameter_vector(segment.parameters)
         rows = range(segment.first, segment.last)
         if not rows or not np.isfinite(run.q[rows]).all():
             continue
-        program = _program_of(run, segment, run.settings)
+        program, found = _program_of(run, segment, run.settings), list[Disagreement]()
         for i in rows[:: max(len(rows) // count, 1)]:
             y, t = np.concatenate([run.q[i], run.v[i]]), float(run.t[i])
             doubt = _doubt(run, segment, program, y, t)
@@ -64,8 +65,11 @@ def disagreements(run: Run, count: int) -> list[str]:
             ):
                 here = select_program(equations, ProgramStart(y, t, p), run.settings)
                 doubt = _doubt(run, segment, here, y, t)
-            found += [] if doubt is None else [f"its program is not right: {doubt}"]
-    return found
+            found += [] if doubt is None else [doubt]
+        if found:
+            more = f", and so at {len(found) - 1} more" if len(found) > 1 else ""
+            told.append(f"its program is not right: {found[0]}{more}")
+    return told
 
 
 def _doubt(
@@ -208,7 +212,10 @@ def propagate(
 
     def on_all(y: FloatArray, t: FloatArray) -> FloatArray:
         projected = settings.drift is Drift.PROJECTION and program.left_out
-        return on_all_rows(equations, y, t, p, settings.tolerance)[0] if projected else y
+        if not projected:
+            return y
+        met = loop.met_all_rows()
+        return on_all_rows(equations, y, t, p, settings.tolerance, between=met)[0]
 
     program = _program_of(run, segment, settings)
     loop, states, tried, chosen_at = loop_from(program, t, y), [], Counts(), np.nan
@@ -233,6 +240,11 @@ def propagate(
                 tried, chosen_at, y = work, t, on_all(y[None], loop.t[:1])[0]
                 program, loop = other, loop_from(other, t, y)
                 continue
+        if chunk.code == sh.TOO_SMALL and ahead.tolerance < ATTAINABLE:
+            ahead = replace(ahead, tolerance=looser_tolerance(ahead.tolerance))
+            tried, t, y = work, float(loop.t[0]), loop.present[:, 0].copy()
+            loop = loop_from(program, t, y)
+            continue
         if chunk.code not in sh.UNDER_WAY:
             raise NotIntegratedError(
                 "state between saved times",

@@ -19,6 +19,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.system import System
+    from zwang.tracing.open_laws import OpenLaws
 
 __all__ = [
     "AT_A_SAMPLE",
@@ -322,15 +323,21 @@ def require_position(
 
 def require_law(
     system: System, q: FloatArray, v: FloatArray, t: float, p: FloatArray, notes: list[str]
-) -> None:
-    """Refuse a state at which a law that depends on its reaction has no solution, or several."""
-    if system.equations.reaction_dependent:
-        system.equations.require_law(q, v, np.asarray(t), p)
-        large = system.equations.by_elements
-        note = LAW_NOTE if large is None else LAW_NOTE_OF_MANY
-        viscous = large is not None and not any(x.of_reaction for x in large.parts.frictions)
-        if note not in notes and not viscous:
-            notes.append(note)
+) -> OpenLaws | None:
+    """Refuse a state at which a law that depends on its reaction has no solution, or several.
+
+    What the laws use there of reactions that are not determinate; None where there are no laws.
+    """
+    if not system.equations.reaction_dependent:
+        return None
+    found = system.equations.require_law(q, v, np.asarray(t), p)
+    large = system.equations.by_elements
+    note = LAW_NOTE if large is None else LAW_NOTE_OF_MANY
+    if large is not None and not any(x.of_reaction for x in large.parts.frictions):
+        return None  # viscous alone
+    if note not in notes:
+        notes.append(note)
+    return found
 
 
 def start_time(q: Any, start: float | None) -> float:

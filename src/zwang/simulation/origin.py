@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zwang.arguments.values import angle_notes
 from zwang.integrators.settings import Settings
 from zwang.results.records import settings_of
 from zwang.results.segments import RankChange
@@ -90,6 +91,16 @@ class Origin(NamedTuple):
             *(() if parts is None else parts.notes),
             *([JUMP_NOTE] if steps_over else []),
             *self._slow_controllers(),
+            *self._far_angles(),
+        ]
+
+    def _far_angles(self) -> list[str]:
+        """Of events at angles beyond a full turn: degrees may have been given for radians."""
+        return [
+            f"event {name!r}: {note}; angles of events count modulo 2π"
+            for name, e in self.events.items()
+            if isinstance(e.function, str) and e.function in self.system.channels
+            for note in angle_notes({e.function: e.at})
         ]
 
     def _slow_controllers(self) -> list[str]:

@@ -9,9 +9,11 @@ from zwang.caching import computed_once
 from zwang.codegen.environment import noted
 from zwang.integrators import memory as sh
 from zwang.programs.at_states import joined
+from zwang.results.event_rows import changed
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Beginning, RankChange, Segment
 from zwang.results.status import status_of
+from zwang.results.unbounded import told_dead_centers
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.notes import off_constraints_note
 from zwang.simulation.rank_report import rank_changes
@@ -132,7 +134,8 @@ def _notes(run: PlainRun) -> tuple[str, ...]:
         equations = origin.system.equations
         off = off_constraints_note(equations, origin.settings, done.t, done.y, origin.p)
         notes += [off] if off else []
-    return noted(notes)
+    # Dead centers are looked for in runs at other times, which have the notes of this one.
+    return noted([*notes, *told_dead_centers(changed(run, notes=noted(notes)))])
 
 
 #: Field of a run → how it is made of what the loop did.

@@ -35,6 +35,7 @@ from zwang.simulation.constraint_geometry import (
 )
 from zwang.simulation.full_terms import FullTerms, full_terms
 from zwang.simulation.mass_check import indefinite
+from zwang.simulation.state_kinds import StateKinds, largest_of_kind
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -152,8 +153,9 @@ class Surroundings(NamedTuple):
     def of(cls, equations: Equations, y: FloatArray, t: float, p: FloatArray) -> Surroundings:
         """Those of a state."""
         terms = full_terms(equations, y, t, p)
-        shifted = full_terms(equations, _shifted(y, len(equations.coordinates)), t, p)
-        return cls(terms, shifted, ConstraintGeometry.of(terms, shifted))
+        kinds = StateKinds.of(equations).velocities
+        shifted = full_terms(equations, _shifted(equations, y), t, p)
+        return cls(terms, shifted, ConstraintGeometry.of(terms, shifted, kinds))
 
 
 def look(
@@ -316,13 +318,11 @@ def _worst(off: FloatArray, limits: FloatArray) -> tuple[int, float]:
     return worst, float(ratios[worst])
 
 
-def _shifted(y: FloatArray, nq: int) -> FloatArray:
+def _shifted(equations: Equations, y: FloatArray) -> FloatArray:
     """A state nearby, each entry moved by a share of the largest of its kind."""
-    q, v = np.abs(y[:nq]).max(initial=0.0), np.abs(y[nq:]).max(initial=0.0)
-    shift = _shares(len(y)).copy()
-    shift[:nq] *= q or 1.0
-    shift[nq:] *= v or 1.0
-    return y + shift
+    (q, v), kinds = np.split(np.abs(y), [len(equations.coordinates)]), StateKinds.of(equations)
+    sizes = largest_of_kind(q, kinds.coordinates), largest_of_kind(v, kinds.velocities)
+    return y + _shares(len(y)) * np.concatenate(sizes)
 
 
 @lru_cache

@@ -83,6 +83,7 @@ def _restored(origin: Origin, stored: Stored, every: float) -> Simulation:
     simulation.p = system.parameter_vector(segment.parameters)
     simulation.method = segment.integrator
     simulation.returns = int(state["returns"])
+    simulation.tolerance = float(state.get("tolerance", simulation.tolerance))
     if simulation.sampling is not None:
         simulation.sampling.restore(stored.commits[-1]["controllers"])
     simulation.begin_segment(state["origin"], float(state["origin_time"]))

@@ -369,7 +369,7 @@ def _too_full(given: _Selection, mechanism: Parts, tree: Tree) -> str:
         return ""
     possible = PossibleCoordinates.of(mechanism, given.equations.cache)
     flat = mechanism.kind.plane is None and not isinstance(
-        possible.in_plane(given.start.y, given.start.p), str
+        possible.plane(given.start.y, given.start.p), str
     )
     if factor_work(tree, across=ACROSS if flat else 0) <= COST.joint_loop_factor * tree.nv:
         return ""

@@ -24,7 +24,7 @@ from zwang.integrators import memory as sh
 from zwang.integrators.chunk_size import ChunkSize
 from zwang.integrators.output import Chunk
 from zwang.integrators.registry import start_loop
-from zwang.integrators.settings import Coordinates, Drift, OnSingular
+from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.results.certificate import RunCertificate, certificate_and_note
 from zwang.results.force_record import ForceLayout
 from zwang.results.model_digest import describe_events
@@ -35,8 +35,13 @@ from zwang.results.records import (
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Beginning, EventRecord, RankChange, Segment
 from zwang.results.status import (
+    AT_THE_END,
+    ATTAINABLE,
+    looser_tolerance,
     method_note,
+    rounding_note,
     singular_place,
+    start_at_dead_center,
     status_of,
     stopped_at_singular,
     stopped_by_collapse,
@@ -45,8 +50,10 @@ from zwang.results.status import (
     stopped_by_user,
 )
 from zwang.results.store import Store
+from zwang.results.unbounded import told_dead_centers
 from zwang.results.writer import RunWriter
 from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
+from zwang.simulation.contradictions import first_conflict
 from zwang.simulation.controllers import Sampling
 from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Guard
@@ -62,6 +69,7 @@ from zwang.simulation.interpolate import states_between
 from zwang.simulation.interrupt import postponed_interrupt
 from zwang.simulation.mass_check import mass_beyond
 from zwang.simulation.notes import OFF, off_constraints_note, program_notes
+from zwang.simulation.open_laws import OpenMotion
 from zwang.simulation.options import (
     AT_A_SAMPLE,
     AT_A_SWITCH,
@@ -139,6 +147,7 @@ class Simulation:
         self.records: list[EventRecord] = []
         self.notes = origin.notes_at_start()
         self.half_turns = HalfTurns(self.system)
+        self.open_motions: dict[frozenset[str], OpenMotion] = {}  # of the constraints that act
         self.counts = Counts()
         self.status, self.finished = "", False
         self.start_due = False  # whether the start is still to be saved
@@ -153,6 +162,9 @@ class Simulation:
         self.off_rows = np.zeros(0, dtype=bool)  # states of the last chunk that missed a row
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
+        # The tolerance that is kept, and when it was raised, from what, with what note.
+        self.tolerance = self.settings.tolerance
+        self.loosened: list[tuple[float, float, str]] = []
 
     @classmethod
     def begun(
@@ -248,7 +260,7 @@ class Simulation:
         """
         self.active, self.began_at = self.system.without(self.inactive), (t, y)
         nq, p, equations = len(self.system.coordinates), self.p, self.active.equations
-        require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
+        laws = require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
         note = in_python(equations, self.settings)
         if note:
             if note not in self.notes:
@@ -269,6 +281,11 @@ class Simulation:
         if program.idle_rows:
             self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
         self.notes += [x for x in program_notes(self.active, program) if x not in self.notes]
+        if laws is not None and self.inactive not in self.open_motions:
+            idle, tolerance = len(program.idle_rows), self.settings.tolerance
+            self.open_motions[self.inactive] = OpenMotion(
+                equations, (y, t, p), laws, idle=idle, tolerance=tolerance
+            )
         self.watch = self._watch(program.carrier, y, t, p) if self.events else None
         self._start_loop(program, y, t, found)
 
@@ -276,7 +293,7 @@ class Simulation:
         self, program: Program, y: FloatArray, t: float, found: FloatArray | None
     ) -> None:
         """A loop with the parameters of now, up to the next sample or switch if there are any."""
-        settings, p = self.settings, self.p
+        settings, p = self._kept_settings(), self.p
         ends = [] if self.sampling is None else [self.sampling.next]
         if self.system.equations.time_switches:
             self._find_next_switch(t)
@@ -330,7 +347,7 @@ class Simulation:
         t, before = float(self.loop.t[0]), self.loop
         if code != sh.DONE or t >= self.settings.until:
             return False
-        y = before.present[:, 0].copy()
+        y, under_way = before.present[:, 0].copy(), (self.counts, self.open)
         self._close()
         by, sampled = "a switch in time", False
         try:
@@ -346,9 +363,14 @@ class Simulation:
             else:
                 self.begin_segment(y, t)
         except ZwangError as error:  # keep what there is
+            status = f"stopped at t = {t:.6g} s by {by}: {error}"
             if error.__cause__ is not None:  # a mistake in a law of the user's
+                due = self.sampling is not None and self.sampling.next <= t
+                if due and self.loop is before and t == float(before.t[0]):
+                    self.counts, self.open = under_way  # to go on from here with another law
+                error.run = self._abandoned(status)
                 raise
-            self.status = f"stopped at t = {t:.6g} s by {by}: {error}"
+            self.status = status
             return True
         self._note_jump(y, t, by)
         if self.watch is not None and sampled:
@@ -356,6 +378,19 @@ class Simulation:
         elif self.watch is not None:  # on which side of zero an event was left
             self.loop.event_values[...] = before.event_values
         return True
+
+    def _abandoned(self, status: str) -> Run:
+        """What there is where a function of the user's raised an error; stored, if it has a store.
+
+        The store is left as that of a run that was interrupted here, or at its last commit.
+        """
+        if self.keeper is None:
+            return replace(self.so_far(), status=status)
+        if self.open:
+            self.keeper.commit(self)
+            return StoredRun.of(self.keeper.stored(), self.system, states_between)
+        self.keeper.fetch(self)
+        return replace(self.so_far(), status=status)
 
     def _note_jump(self, y: FloatArray, t: float, by: str) -> None:
         """Say so the first time that velocities changed at once where a loop began anew."""
@@ -402,6 +437,9 @@ class Simulation:
     def _save(self, t: FloatArray, y: FloatArray) -> None:
         """Keep rows; the arrays must be nobody else's."""
         self.notes += self.half_turns.notes(t, y, self.parameters)
+        if self.inactive in self.open_motions:
+            found = self.open_motions[self.inactive].notes(t, y, self.p)
+            self.notes += [note for note in found if note not in self.notes]
         self.t.append(t)
         self.y.append(y)
         self.saved += len(t)
@@ -432,6 +470,7 @@ class Simulation:
             self.loop.saves_present, self.start_due = self.start_due, False
             chunk()  # most runs end here, before anybody could ask them to
             if self.status:
+                self._note_at_end()
                 return
         self._save_start()
         with postponed_interrupt() as interrupt:
@@ -442,18 +481,28 @@ class Simulation:
                     break
                 chunk()
             else:
+                self._note_at_end()
                 self._certify()
             if self.keeper is not None:
                 self.keeper.close(self)
 
+    def _note_idle_controllers(self) -> None:
+        """Say at the end which controllers never set anything."""
+        self.notes += [] if self.sampling is None else self.sampling.idle()
+
     def _stop_if_hopeless(self, pace: ChunkSize) -> None:
         """Stop where steps have collapsed, or saved states fill the memory."""
         t = float(self.loop.t[0])
-        kept = sum(x.nbytes for x in self.y)
+        written = 0 if self.keeper is None else self.keeper.store.rows
+        kept = 8 * len(self.scales) * (self.saved - written)
         if pace.collapsed and self.settings.step == 0.0:
             self._close()
             step = float(self.loop.memory[sh.H, 0])
             self.status = stopped_by_collapse(t, step, self.settings.until)
+        elif pace.dragging and self.settings.step == 0.0 and self._began_dead():
+            step = float(self.loop.memory[sh.H, 0])
+            self._close()
+            self.status = stopped_by_collapse(t, step, self.settings.until, self._began_dead())
         elif kept > MOST_MEMORY * machine_memory():
             self._close()
             self.status = stopped_by_memory(t, self.saved, kept)
@@ -462,12 +511,27 @@ class Simulation:
         """Certify the run, all of which is committed first if it has a store."""
         if self.certify_every is None or not self.saved:
             return
-        run: Run = self.so_far()
-        if self.keeper is not None:
-            self.keeper.commit(self)
-            run = StoredRun.of(self.keeper.stored(), self.system, states_between)
+        run = self._as_kept()
         self.certificate, note = certificate_and_note(run, self.certify_every)
         self.notes.append(note)
+
+    def _as_kept(self) -> Run:
+        """What there is, all of which is committed first if it has a store."""
+        if self.keeper is None:
+            return self.so_far()
+        self.keeper.commit(self)
+        return StoredRun.of(self.keeper.stored(), self.system, states_between)
+
+    def _note_at_end(self) -> None:
+        """What a whole run tells: forces without a bound, controllers that set nothing."""
+        self._note_dead_centers()
+        self._note_idle_controllers()
+
+    def _note_dead_centers(self) -> None:
+        """Say where forces of drivers were unbounded, if a singular position was passed."""
+        if self.saved and any(not change.lasting for change in self.ranks):
+            told = told_dead_centers(self._as_kept())
+            self.notes += [note for note in told if note not in self.notes]
 
     def _look(self, y: FloatArray, t: FloatArray, doubt: Disagreement | None = None) -> bool:
         """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms.
@@ -544,8 +608,9 @@ class Simulation:
         """Times and states of a chunk, on all rows where some do not act."""
         t, y = chunk.saved()
         if self.loop.program.left_out and self.settings.drift is Drift.PROJECTION:
+            equations, tolerance = self.active.equations, self.settings.tolerance
             y, self.off_rows = on_all_rows(
-                self.active.equations, y, t, self.p, self.settings.tolerance
+                equations, y, t, self.p, tolerance, between=self.loop.met_all_rows()
             )
         return t, y
 
@@ -584,44 +649,89 @@ class Simulation:
             self.status = f"stopped at t = {float(self.loop.t[0]):.6g} s: {error}"
             return
         if met:
-            if not self._agrees(chunk):
+            if self._broke(program, t, y, met[0].t) or not self._agrees(chunk):
                 return
             before = t <= met[0].t
             self._save(t[before], y[before])
             self._act(met)
             return
+        if self._broke(program, t, y):
+            return
         self._save(t, y)
         self._note_misses(t, y)
-        broken = self._contradiction(t, y)
-        if broken:
-            self._end_broken(program, broken)
-        elif not self._agrees(chunk):
+        if not self._agrees(chunk):
             return
-        elif chunk.code in sh.NO_FURTHER and self._choose_rows_again():
+        if chunk.code in sh.NO_FURTHER and self._choose_rows_again():
             pass  # those that acted came to depend on each other, which nothing else does
-        elif self._changed_method(chunk.code) or self._went_on(chunk.code):
+        elif self._goes_on(chunk.code):
             pass
         elif chunk.code not in sh.UNDER_WAY:
-            self.finished = chunk.code == sh.DONE
-            self._close()
-            end = float(self.loop.t[0])
-            stiff = self.loop.held_back() and self.settings.integrator != "auto"
-            lost = self._lost_mass(chunk.code)
-            if lost:
-                self.status = f"stopped at t = {end:.6g} s: {lost}"
-                return
-            place = self._place(end) if chunk.code == sh.TOO_SMALL else ""
-            self.status = status_of(
-                self.counts, end, chunk.code, self.settings, failure, held_back=stiff, place=place
-            )
+            self._end(chunk.code, failure)
         elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
             self._choose_rows_again()
 
-    def _end_broken(self, program: Program, status: str) -> None:
-        """End where a row that was left out is missed, or begin anew in absolute coordinates.
+    def _goes_on(self, code: int) -> bool:
+        """Whether a loop that returned was followed by another one."""
+        return self._changed_method(code) or self._went_on(code) or self._loosened(code)
 
-        Rows that act may lose rank within a step; those of other coordinates need not.
+    def _end(self, code: int, failure: ZwangError | None) -> None:
+        """End where the loop did, at the end or before."""
+        self.finished = code == sh.DONE
+        self._close()
+        end, place = float(self.loop.t[0]), ""
+        stiff = self.loop.held_back() and self.settings.integrator != "auto"
+        lost = self._lost_mass(code)
+        if lost:
+            self.status = f"stopped at t = {end:.6g} s: {lost}"
+            return
+        if code == sh.TOO_SMALL:
+            self._take_back(end)
+            place = self._place(end)
+        kept = self._kept_settings()
+        self.status = status_of(self.counts, end, code, kept, failure, held_back=stiff, place=place)
+
+    def _broke(self, program: Program, t: FloatArray, y: FloatArray, until: float = np.inf) -> bool:
+        """End where rows that were left out are missed, if they are before a time.
+
+        Where constraints contradict each other, what was right before is kept. Otherwise rows that
+        act may have lost rank within a step; those of other coordinates need not, and the run
+        begins anew in absolute ones.
         """
+        if not program.left_out or self.settings.drift is not Drift.PROJECTION:
+            return False  # without projection all rows are missed a little more with time
+        if self.loop.met_all_rows():
+            return False
+        saved = t <= until
+        t, y = t[saved], y[saved]
+        at, states = t, y
+        if until == np.inf and (not len(t) or t[-1] != self.loop.t[0]):
+            at, tolerance = self.loop.t[:1], self.settings.tolerance
+            # Where rows that act hold a direction no longer, the step has left its error in it.
+            end = on_all_rows(self.active.equations, self.loop.present.T, at, self.p, tolerance)[0]
+            at, states = np.append(t, at), np.concatenate([y, end])
+        if not len(at) or self.active.equations.largest_miss(states, at, self.p) <= BROKEN:
+            return False
+        conflict = first_conflict(self.active.equations, at, states, self.p)
+        if conflict is not None:
+            self._end_in_conflict(float(at[conflict.state]), conflict.sentence, t, y)
+            return True
+        nq, idle = len(self.system.coordinates), program.idle_rows
+        status = broken_row(self.active, idle, states[:, :nq], states[:, nq:], at, self.p)
+        if status:
+            self._save(t, y)
+            self._end_broken(program, status)
+        return bool(status)
+
+    def _end_in_conflict(self, when: float, sentence: str, t: FloatArray, y: FloatArray) -> None:
+        """End where constraints contradict each other, with the states before that."""
+        before = t < when
+        self._save(t[before], y[before])
+        self.ranks = [change for change in self.ranks if change.t < when]
+        self._close()
+        self.status = f"stopped at t = {when:.6g} s: {sentence}"
+
+    def _end_broken(self, program: Program, status: str) -> None:
+        """End where a row that was left out is missed, or begin anew in absolute coordinates."""
         doubt = Disagreement(MISSED, float(self.loop.t[0]))
         if self.guard.doubt(program, doubt):
             if self.keeper is None:
@@ -640,15 +750,18 @@ class Simulation:
 
     def _place(self, end: float) -> str:
         """The singular position where no step was small enough, as a clause; else empty."""
-        bodies = self.active.equations.of_bodies
-        elements = () if bodies is None else bodies.parts.constraints
-        drivers = [element.name for element in elements if element.law.what == "driver"]
+        drivers = self.active.equations.driver_names
         found = singular_place(self.ranks, end, drivers)
         if found:
             return found
         y, loop = self.loop.present[:, 0], self.loop
         near = near_dependence(self.active, loop.program, y, float(loop.t[0]), self.parameters)
         return singular_place(near, end, drivers)
+
+    def _began_dead(self) -> str:
+        """That the present stretch began at a dead center of a driver, as a clause; else empty."""
+        always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
+        return start_at_dead_center(self.ranks, self.began_at[0], always, drivers)
 
     def _lost_mass(self, code: int) -> str:
         """Which mass is not positive where the loop could not go on, as a sentence; else empty."""
@@ -704,21 +817,32 @@ class Simulation:
         self.loop.event_values[...] = before.event_values
         return True
 
-    def _contradiction(self, t: FloatArray, y: FloatArray) -> str:
-        """Which row that was left out is not met after all, and since when; empty if all are."""
-        if not self.loop.program.left_out or self.settings.drift is not Drift.PROJECTION:
-            return ""  # without projection all rows are missed a little more with time
-        if self.loop.met_all_rows():
-            return ""
-        if not len(t) or t[-1] != self.loop.t[0]:
-            at, tolerance = self.loop.t[:1], self.settings.tolerance
-            # Where rows that act hold a direction no longer, the step has left its error in it.
-            end = on_all_rows(self.active.equations, self.loop.present.T, at, self.p, tolerance)[0]
-            t, y = np.append(t, at), np.concatenate([y, end])
-        if self.active.equations.largest_miss(y, t, self.p) <= BROKEN:
-            return ""
-        nq, idle = len(self.system.coordinates), self.loop.program.idle_rows
-        return broken_row(self.active, idle, y[:, :nq], y[:, nq:], t, self.p)
+    def _loosened(self, code: int) -> bool:
+        """Whether it goes on with a tolerance that rounding leaves, where it was asked for less."""
+        if code != sh.TOO_SMALL or not self.tolerance < ATTAINABLE:
+            return False
+        t, y = float(self.loop.t[0]), self.loop.present[:, 0].copy()
+        kept = looser_tolerance(self.tolerance)
+        note = rounding_note(t, self.tolerance, kept)
+        self.loosened.append((t, self.tolerance, note))
+        self.notes.append(note)
+        self.tolerance, before = kept, self.loop
+        self._close()
+        self.begin_segment(y, t)
+        self.loop.event_values[...] = before.event_values
+        return True
+
+    def _take_back(self, end: float) -> None:
+        """Take back tolerances with which no step was small enough either: not for rounding."""
+        while self.loosened and end - self.loosened[-1][0] <= AT_THE_END * abs(end):
+            _, self.tolerance, note = self.loosened.pop()
+            self.notes = [known for known in self.notes if known != note]
+
+    def _kept_settings(self) -> Settings:
+        """The settings with the tolerance that is kept."""
+        if self.tolerance == self.settings.tolerance:
+            return self.settings
+        return replace(self.settings, tolerance=self.tolerance)
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()
@@ -774,6 +898,7 @@ class Simulation:
             "origin_time": np.array(self.began_at[0]),
             "closed_counts": np.array(list(asdict(closed).values())),
             "returns": np.array(self.returns),
+            "tolerance": np.array(self.tolerance),
         }
 
     def result(self) -> Run:
@@ -798,7 +923,7 @@ class Simulation:
             y[:, nq:],
             self.status,
             self.finished,
-            self.settings,
+            self._kept_settings(),
             tuple(self.segments),
             self.total(),
             states_between,

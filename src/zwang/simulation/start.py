@@ -22,6 +22,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.system import System
+    from zwang.tracing.open_laws import OpenLaws
 
 __all__ = ["LANES", "Starts", "parameter_rows"]
 
@@ -42,6 +43,8 @@ class Starts:
     P : parameters (N, np).
     refusals : number of a start → why it was refused.
     notes : number of a start → what there is to remark.
+    laws : number of a start → what laws use of reactions that are not determinate, if there are
+        laws of reactions.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Starts:
         # Numbers as such: they are checked faster than arrays.
         self._values = {k: x.tolist() if x.ndim == 1 else x for k, x in values.items()}
         self.notes: dict[int, tuple[str, ...]] = {}
+        self.laws: dict[int, OpenLaws] = {}
         if v is None:
             found = enumerate(listed_states(q) or [q] * len(self))
             self.notes = {i: told for i, s in found if (told := tuple(getattr(s, "notes", ())))}
@@ -129,7 +133,9 @@ class Starts:
             try:
                 q, v, t, _ = self.system.arguments(self.q[i], self.v[i], self.t, None)
                 require_start(self.system, self.state(i), self.t, self.P[i], notes)
-                require_law(self.system, q, v, self.t, self.P[i], notes)
+                laws = require_law(self.system, q, v, self.t, self.P[i], notes)
+                if laws is not None:
+                    self.laws[i] = laws
                 self.system.equations.require_unique(q, v, t, self.P[i])
             except ZwangError as error:
                 self.refusals[i] = str(error)

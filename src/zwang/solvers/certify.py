@@ -92,6 +92,7 @@ class Certificate(Displayed):
             f"Gauss residual {worst(self.gauss_residual)}; returned {self.solution.formulation}, "
             "refined"
         )
+        lines += [f"note: {note}" for note in self.solution.terms.notes]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

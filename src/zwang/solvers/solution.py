@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from zwang.caching import computed_once
-from zwang.display import Displayed, html_table, preformatted
+from zwang.display import Displayed, html_table, preformatted, without_rounding
 from zwang.linalg.products import matvec, transpose
 from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms, FloatArray
@@ -16,6 +17,8 @@ __all__ = ["Ranks", "Solution"]
 
 #: Coordinates of a system whose numbers are written out.
 WRITTEN_OUT = 20
+#: Share of the largest that rounding leaves of a zero, in what is shown.
+ROUNDED = 1e-15
 
 
 @dataclass(frozen=True)
@@ -126,13 +129,20 @@ class Solution(Displayed):
         if not batch and n <= WRITTEN_OUT:
             lines.append(f"{'coordinate':>14} {'acceleration':>16} {'constraint force':>17}")
             lines += [
-                (
-                    f"{self.terms.coordinate(j):>14} {self.acceleration[j]:16.8g} "
-                    f"{self.constraint_force[j]:17.8g}"
-                )
-                for j in range(n)
+                f"{self.terms.coordinate(j):>14} {a:16.8g} {force:17.8g}"
+                for j, (a, force) in enumerate(self._shown())
             ]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _shown(self) -> Iterator[tuple[float, float]]:
+        """Accelerations with constraint forces; what is rounding against the largest is 0."""
+        pair = self.acceleration, self.constraint_force
+        sizes = [float(np.abs(x).max(initial=0.0)) for x in pair]
+        for values in zip(*pair, strict=True):
+            a, force = (
+                without_rounding(x, size, ROUNDED) for x, size in zip(values, sizes, strict=True)
+            )
+            yield a, force
 
     def _repr_html_(self) -> str:
         n = self.terms.coordinate_count
@@ -141,9 +151,8 @@ class Solution(Displayed):
         head, solved, *_ = str(self).splitlines()
         rows = (
             [self.terms.coordinate(j), f"{a:.8g}", f"{force:.8g}"]
-            for j, (a, force) in enumerate(
-                zip(self.acceleration, self.constraint_force, strict=True)
-            )
+            for j, (a, force) in enumerate(self._shown())
         )
         table = html_table(["coordinate", "acceleration", "constraint force"], rows, caption=head)
-        return table + preformatted("\n".join([solved, *(f"note: {x}" for x in self.notes)]))
+        said = "\n".join([solved, *(f"note: {x}" for x in self.notes)])
+        return table + preformatted(said, wrapped=True)

@@ -209,8 +209,8 @@ class AnalysisOutputs:
         ]
 
     def _unit(self, request: OutputRequest) -> str:
-        """The unit of an output for which none is asked, where it follows from one quantity."""
-        return own_unit(request, self._unit_of)
+        """The unit of an output for which none is asked, where it follows from its names."""
+        return own_unit(request, self._unit_of, self._unit_of)
 
     @cached_property
     def factors(self) -> dict[str, float]:

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError
+from zwang.results.channel_catalog import unit_of_state
 from zwang.results.channels import PARTS, Channel, channels_of
 from zwang.results.determined import determined
 from zwang.results.event_rows import changed, with_stop
+from zwang.results.output_values import channels_used
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment
+from zwang.results.status import BEGIN_BESIDE
+from zwang.results.unbounded import unbounded_at
 from zwang.simulation.ensemble import simulate_many
 from zwang.simulation.ensemble_arrays import EnsembleArrays
 from zwang.simulation.ensemble_runs import Runs
@@ -34,6 +38,8 @@ __all__ = ["FAILED", "FINISHED", "MISSING", "REFUSED", "STATUS", "RunOutputs", "
 
 #: How a run of a study ended, as it is stored.
 FINISHED, FAILED, REFUSED, MISSING = 0, 1, 2, 255
+#: Reductions that have no value where their channel is unbounded.
+OF_ALL_VALUES = ("peak", "max", "min", "range", "mean", "rms", "integral")
 STATUS = {FINISHED: "finished", FAILED: "failed", REFUSED: "refused", MISSING: "missing"}
 
 
@@ -286,8 +292,8 @@ class RunOutputs:
         return self.channel(name)[0].unit
 
     def _unit(self, request: OutputRequest) -> str:
-        """The unit of an output for which none is asked, where it follows from one channel."""
-        return own_unit(request, lambda name: self.channel(name)[0].unit)
+        """The unit of an output for which none is asked, where it follows from its names."""
+        return own_unit(request, lambda name: self.channel(name)[0].unit, self._unit_of)
 
     @cached_property
     def factors(self) -> dict[str, float]:
@@ -300,10 +306,22 @@ class RunOutputs:
         grids = [np.array([self.until])]
         if self.times is not None:
             grids.append(self.times)
-        if self.series:
+        if self.series or self._turning():
             count = self.plan.resolution or RESOLUTION
             grids.append(np.linspace(self.begin, self.until, count))
         return np.unique(np.concatenate(grids))
+
+    def _turning(self) -> bool:
+        """Whether an output uses the angle of a joint, whose turns are counted along the motion."""
+        names = {name for request in self.requests for name in _channels_in(request)}
+        run = blank_run(self.system)
+        for name in tuple(names & set(self.system.outputs)):
+            try:
+                names |= channels_used(run, self.system.outputs[name])
+            except ZwangError:  # it has no values: the sentence is told where they are computed
+                continue
+        angles = [n for n in self.system.channels if unit_of_state(n) == "rad"]
+        return not names.isdisjoint(angles)
 
     # --- values -----------------------------------------------------------------------------------
 
@@ -423,6 +441,10 @@ class _EnsembleValues:
         self.outputs, self.runs, self.rows = outputs, runs, rows
         self.states, self.steps, self.every_step = arrays.states, arrays.work[:, 0], every_step
         self.save = outputs.save
+        #: Runs that did not get away from a dead center, with no more than their start saved.
+        self.stuck = ~arrays.finished & (np.isfinite(arrays.states[:, :, 0]).sum(1) < 2)
+        for i in np.flatnonzero(self.stuck).tolist():
+            self.stuck[i] = runs[i].status.endswith(BEGIN_BESIDE)
         #: Runs that an event stopped between two saved times, with the state in which it did.
         self.stopped = {
             i: with_stop(runs[i])
@@ -430,6 +452,7 @@ class _EnsembleValues:
         }
         self._channels: dict[str, FloatArray] = {}
         self._stepped: dict[int, Run] = {}
+        self._poles: dict[str, dict[int, float]] = {}
         self.refusals: dict[int, str] = {}
 
     def of(self, request: OutputRequest) -> FloatArray:
@@ -456,12 +479,41 @@ class _EnsembleValues:
         if reduction.of == "end":
             return self._ends(name)
         found = reduction.function(self.channel(name), self.save, *further)
-        if reduction.of == "start" or self.outputs.plan.resolution is not None:
+        if reduction.of == "start":
             return found
+        if kind in OF_ALL_VALUES and self.stuck.any():
+            found = np.where(self.stuck, np.nan, found)
+        if self.outputs.plan.resolution is not None:
+            whole = kind in OF_ALL_VALUES
+            return self._bounded(np.array(found, dtype=float), name) if whole else found
         found = np.array(found)
         for i, run, x in self._to_the_stop(name):
             found[i] = reduction.function(x[None], run.t, *further)[0]
-        return found if reduction.of != "series" else self._finer(found, name, reduction, further)
+        if reduction.of == "series":
+            found = self._finer(found, name, reduction, further)
+        return self._bounded(found, name) if kind in OF_ALL_VALUES else found
+
+    def _bounded(self, found: FloatArray, name: str) -> FloatArray:
+        """The same without numbers of runs in which a channel is unbounded."""
+        for i, t in self._unbounded(name).items():
+            found[i] = np.nan
+            self.refusals.setdefault(
+                i,
+                f"output {name} is unbounded at t = {t:.4g} s: the mechanism passes a dead center "
+                "of a driver there",
+            )
+        return found
+
+    def _unbounded(self, name: str) -> dict[int, float]:
+        """Run → when a channel of it is unbounded."""
+        parts = self.outputs.system.mechanism
+        driven = parts is not None and any(e.law.what == "driver" for e in parts.constraints)
+        if not driven or self._is_state(name):
+            return {}
+        if name not in self._poles:
+            told = {i: unbounded_at(run, name) for i, run in enumerate(self.runs) if len(run.t)}
+            self._poles[name] = {i: t for i, t in told.items() if t is not None}
+        return self._poles[name]
 
     def _ends(self, name: str) -> FloatArray:
         """A channel in the state in which each run ended."""
@@ -487,7 +539,7 @@ class _EnsembleValues:
             coarse[i] = unresolved(reduction, x[None], run.t, further)[0]
         if not self._is_state(name):  # forces have peaks that leave no trace between samples
             coarse |= self.steps * SAMPLES_PER_STEP > len(self.save)
-        here = np.flatnonzero(coarse & np.isfinite(self.states[:, 0, 0]))
+        here = np.flatnonzero(coarse & np.isfinite(self.states[:, 0, 0]) & ~self.stuck)
         result, even = np.array(found), float(np.diff(self.save).max())
         for i, run in self._with_steps(here):
             try:

@@ -30,7 +30,9 @@ def concatenate(studies: Sequence[Study], output: str | PathLike[str]) -> Study:
     output : folder of the new dataset.
     """
     if len(studies) < 2:
-        raise InputError("studies", expected="two or more", found=str(len(studies)))
+        raise InputError(
+            "studies", must="be two or more", but="there is one" if studies else "there is none"
+        )
     first = studies[0]
     rest = _rest(first)
     for k, other in enumerate(studies):

@@ -83,7 +83,7 @@ def _quoted_event(text: str) -> str | None:
 
 def _require(node: ast.expr, text: str, what: str, depth: int) -> None:
     if depth == 0:
-        raise InputError(what, expected=f"an expression of at most {DEEPEST} levels", found="more")
+        raise InputError(what, must=f"have at most {DEEPEST} levels", but="has more")
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
         inside = [node.left, node.right]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):

@@ -12,13 +12,20 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from zwang.errors import InputError
 from zwang.model_files.arithmetic import ExpressionError
-from zwang.model_files.units import PLAIN, Dimension, dimension_of_unit, in_units, quantity, times
+from zwang.model_files.units import (
+    PLAIN,
+    TURNS,
+    Dimension,
+    dimension_of_unit,
+    in_units,
+    quantity,
+    times,
+)
 from zwang.studies.expressions import CONSTANTS, FUNCTIONS, dotted, function_name
 from zwang.studies.outputs import OutputRequest
 from zwang.studies.reductions import REDUCTIONS
@@ -29,8 +36,6 @@ __all__ = ["output_factor", "own_unit"]
 UnitOf = Callable[[str], str]
 
 _OF_ANGLES = {"sin", "cos", "tan", "asin", "acos", "atan", "exp", "log"}
-#: Units that count turns: whether 1/s counts these or radians, no dimension tells.
-_TURNS = re.compile(r"\b(rpm|[kMm]?Hz|hertz|rev\w*|turns?|cycles?)\b", re.IGNORECASE)
 #: Relative difference up to which two factors are the same.
 SAME = 1e-9
 
@@ -59,15 +64,46 @@ class _UnknownUnitError(Exception):
     """The unit of an expression is not known, for a reason that is a clause."""
 
 
-def own_unit(request: OutputRequest, unit_of: UnitOf) -> str:
-    """The unit of an output where none is asked for: of one channel, or of a reduction of one."""
+class _MixedTermsError(_UnknownUnitError):
+    """Terms of a sum are of several kinds."""
+
+
+def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) -> str:
+    """The unit of an output where none is asked for.
+
+    It is that of one channel, or of a reduction of one, or follows from all names of an expression
+    without numbers, which may have units.
+
+    Parameters
+    ----------
+    unit_of : of channels.
+    unit_in_products : of channels, parameters and what varies.
+    """
     tree, name = request.tree, dotted(request.tree)
     if name is not None:
         return unit_of(name)
     if isinstance(tree, ast.Call) and function_name(tree) in REDUCTIONS:
         own = REDUCTIONS[function_name(tree)].unit
         return unit_of(dotted(tree.args[0]) or "") if own is None else own
-    return ""
+    if _has_numbers(tree):
+        return ""
+    try:
+        found = _measured(tree, unit_in_products)
+    except _UnknownUnitError:
+        return ""
+    in_si = found.scale == 1.0 and any(found.dimension)
+    return found.unit or (in_units(found.dimension) if in_si else "")
+
+
+def _has_numbers(tree: ast.expr) -> bool:
+    """Whether a number, which may have a unit, is in an expression besides whole exponents."""
+    own = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    powers = [node.right for node in ast.walk(tree) if _is_power(node)]
+    return any(number not in powers for number in own)
+
+
+def _is_power(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
 
 
 def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
@@ -80,6 +116,7 @@ def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
     """
     wanted, said = request.unit, request.value_in
     if wanted is None:
+        _require_one_kind(request, unit_of)
         return 1.0
     if said is not None:
         _require_said(request, said, unit_of)
@@ -105,6 +142,20 @@ def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
     return factor
 
 
+def _require_one_kind(request: OutputRequest, unit_of: UnitOf) -> None:
+    """Refuse sums of several kinds, unless a number in them may have a unit."""
+    if _has_numbers(request.tree) or dotted(request.tree) is not None:
+        return
+    try:
+        _measured(request.tree, unit_of)
+    except _MixedTermsError as reason:
+        raise InputError(
+            f"output {request.name!r}", must="have terms in one unit", but=reason.args[0]
+        ) from None
+    except _UnknownUnitError:
+        return
+
+
 def _require_said(request: OutputRequest, said: str, unit_of: UnitOf) -> None:
     """Refuse a unit that an expression is certainly not in."""
     try:
@@ -119,8 +170,8 @@ def _require_said(request: OutputRequest, said: str, unit_of: UnitOf) -> None:
         wanted = request.unit if own.dimension == found.dimension else None
         raise InputError(
             f"value_in {said!r}",
-            expected=f"the unit that {request.text!r} is in",
-            found=f"another one than {_told(found)}",
+            must=f"be the unit that {request.text!r} is in, {_told(found)}",
+            but="is another one",
             advice=None if wanted is None else f"Write unit = {wanted!r} alone, which converts.",
         )
 
@@ -137,7 +188,7 @@ def _by_dimension(request: OutputRequest, found: MeasuredOutput) -> float:
     """The factor for an expression whose dimension is known, and not its unit as text."""
     wanted = request.unit
     assert wanted is not None
-    if _TURNS.search(wanted):
+    if TURNS.search(wanted):
         raise _unknown(request, "an expression may count turns or radians")
     dimension = dimension_of_unit(wanted)
     if dimension != found.dimension:
@@ -156,7 +207,7 @@ def _unknown(request: OutputRequest, reason: str, advice: str | None = None) -> 
         own = wanted
     else:
         own = in_units(dimension) if any(dimension) else "rad"
-        own = "rad/s" if _TURNS.search(wanted) else own
+        own = "rad/s" if TURNS.search(wanted) else own
     unit = "" if own == wanted else f', unit = "{wanted}"'
     line = f'{{ name = "{request.name}", value = "{request.text}", value_in = "{own}"{unit} }}'
     return InputError(
@@ -269,7 +320,9 @@ def _of_terms(left: MeasuredOutput, right: MeasuredOutput) -> MeasuredOutput:
     mixed = not (left.number or right.number) and left.dimension != right.dimension
     if mixed or left.number or right.number or not same:
         reason = f"it has terms in {_told(left)} and in {_told(right)}"
-        raise _UnknownUnitError(reason, "Add what is in one unit only." if mixed else None)
+        if mixed:
+            raise _MixedTermsError(reason, "Add what is in one unit only.")
+        raise _UnknownUnitError(reason, None)
     return left if left.unit == right.unit else MeasuredOutput(left.dimension, left.scale)
 
 

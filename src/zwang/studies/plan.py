@@ -189,7 +189,7 @@ def plan_of(given: Any, folder: Path | None = None) -> StudyPlan:
 def _plain(value: Any, what: str, depth: int = DEEPEST) -> Any:
     """Arrays, paths and tuples as plain data."""
     if depth == 0:
-        raise InputError(what, expected="a few levels of dictionaries and lists", found="more")
+        raise InputError(what, must="have a few levels of dictionaries and lists", but="has more")
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, PathLike):

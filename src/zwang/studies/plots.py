@@ -24,8 +24,10 @@ MOST_POINTS, MOST_LINES = 20_000, 500
 FEW, ENOUGH = 100, 12
 #: Width of a page of two columns and the gap between them, 178 mm, against a column, 86 mm.
 TWO_COLUMNS = 178.0 / 86.0
-#: Parts of all runs that an envelope shows.
+#: Parts of all runs that an envelope shows, and how much darker each is than the one around it.
 BANDS = ((0.0, 1.0, 0.12), (0.05, 0.95, 0.22), (0.25, 0.75, 0.35))
+#: Part of a colormap that is seen on white.
+DARK_ENOUGH = 0.85
 
 
 def plot_study(
@@ -104,9 +106,13 @@ def _numeric(study: Study, data: Any) -> list[str]:
     return [n for n in study.plan.names if data[n].dtype.kind == "f"]
 
 
-def _label(data: Any, name: str) -> str:
+def _label(data: Any, name: str, *, end: bool = True) -> str:
+    """Title and unit, with `end` of the last value of an output over time."""
     attributes = data[name].attrs
-    label = titled(attributes.get("title", name), attributes.get("units", ""))
+    title = attributes.get("title", name)
+    if end and data[name].ndim > 1 and "title" not in attributes:
+        title = f"{title} at the end"
+    label = titled(title, attributes.get("units", ""))
     return label if attributes.get("determinate", 1) else f"{label}, indeterminate"
 
 
@@ -201,6 +207,8 @@ def _dots(count: int) -> dict[str, float]:
 
 def _envelope(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
     """Median and bands of an output over time, with some of the runs."""
+    from matplotlib.colors import to_rgb
+
     del against
     time = study.outputs.time_name
     figure, axes = _figure(1, len(names), size=(6.4, 1.0 + 3.2 * len(names)))
@@ -212,13 +220,16 @@ def _envelope(study: Study, data: Any, names: list[str], against: list[str]) -> 
         if not len(good):
             raise _without_values([name])
         t = data[time].values
+        seen = 0.0  # bands lie over each other: the color of each, as it is seen, on white
         for low, high, alpha in BANDS:
             a, b = np.nanquantile(good, [low, high], axis=0)
-            label = f"{low:.0%} to {high:.0%}"
-            ax.fill_between(t, a, b, color="C0", alpha=alpha, linewidth=0, label=label)
+            seen = 1.0 - (1.0 - seen) * (1.0 - alpha)
+            color = 1.0 - seen * (1.0 - np.array(to_rgb("C0")))
+            label = f"{100 * low:g} % to {100 * high:g} %"
+            ax.fill_between(t, a, b, color=color, linewidth=0, label=label)
         ax.plot(t, np.nanmedian(good, axis=0), color="C0", label="median")
         ax.set_xlabel(f"{time} [{study.outputs.time_unit}]" if study.outputs.time_unit else time)
-        ax.set_ylabel(_label(data, name))
+        ax.set_ylabel(_label(data, name, end=False))
         ax.margins(x=0)
         ax.legend(fontsize="small")
     return figure
@@ -233,10 +244,11 @@ def _histogram(study: Study, data: Any, names: list[str], against: list[str]) ->
         values = values[np.isfinite(values)]
         if not len(values):
             raise _without_values([name])
-        ax.hist(values, bins="auto" if len(values) < 10_000 else 100, color="C0", alpha=0.7)
+        ax.hist(values, bins="auto" if len(values) < 10_000 else 100, color="#6fa8d3")
         low, high = np.quantile(values, [0.05, 0.95])
         ax.axvline(values.mean(), color="C1", label=f"mean {values.mean():.4g}")
-        ax.axvspan(low, high, color="C1", alpha=0.12, label=f"90 %: {low:.4g} to {high:.4g}")
+        label = f"90 %: {low:.4g} to {high:.4g}"
+        ax.axvspan(low, high, color="C1", alpha=0.12, label=label, zorder=0)  # behind the bars
         ax.set_xlabel(_label(data, name))
         ax.set_ylabel("runs")
         ax.yaxis.get_major_locator().set_params(integer=True)
@@ -249,6 +261,7 @@ def _parallel(study: Study, data: Any, names: list[str], against: list[str]) -> 
     del study
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import ListedColormap, Normalize
 
     quantities = [*against, *names]
     columns = np.stack([_scalar(data, n) for n in quantities], axis=1)
@@ -260,13 +273,21 @@ def _parallel(study: Study, data: Any, names: list[str], against: list[str]) -> 
     scaled = (columns - low) / np.where(high > low, high - low, 1.0)
     figure, ((ax,),) = _figure(size=(1.5 + 1.5 * len(quantities), 4.2))
     places = np.arange(len(quantities))
-    color = colormaps["viridis"](scaled[:, len(against)])
+    # Without the yellow end, which is not seen on paper.
+    shades = ListedColormap(colormaps["viridis"](np.linspace(0.0, DARK_ENOUGH, 256)))
+    first = len(against)
+    scale = Normalize(low[first], high[first] if high[first] > low[first] else low[first] + 1.0)
     lines = [np.column_stack([places, row]) for row in scaled]
-    ax.add_collection(LineCollection(lines, colors=color, linewidths=0.7, alpha=0.6))
+    drawn = LineCollection(lines, cmap=shades, norm=scale, linewidths=0.7, alpha=0.6)
+    drawn.set_array(columns[:, first])
+    ax.add_collection(drawn)
+    bar = figure.colorbar(drawn, ax=ax, label=_label(data, names[0]), pad=0.02)
+    bar.solids.set_alpha(1.0)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
     for place, (a, b) in enumerate(zip(low, high, strict=True)):
         ax.axvline(place, color="0.6", linewidth=0.8)
-        ax.text(place, -0.02, f"{a:.4g}", ha="center", va="top", fontsize="small")
-        ax.text(place, 1.02, f"{b:.4g}", ha="center", va="bottom", fontsize="small")
+        ax.text(place, -0.02, f"{a:.4g}", ha="center", va="top", fontsize="small", bbox=box)
+        ax.text(place, 1.02, f"{b:.4g}", ha="center", va="bottom", fontsize="small", bbox=box)
     ax.set_xlim(-0.3, len(quantities) - 0.7)
     ax.set_ylim(-0.12, 1.12)
     ax.set_xticks(places, [_label(data, n) for n in quantities], rotation=15, ha="right")

@@ -8,7 +8,7 @@ from typing import Any
 from zwang.model_files.document import Item
 from zwang.model_files.units import dimension_of_text, dimension_of_unit, in_units, si_unit, unit_of
 
-__all__ = ["UNITS_OF_PARTS", "given_unit", "require_kind", "unit_of_value"]
+__all__ = ["UNITS_OF_PARTS", "given_unit", "require_kind", "unit_of_value", "written_unit"]
 
 #: Units of the numbers that every body, joint and gravity have, by the last part of the name.
 UNITS_OF_PARTS: Mapping[str, str] = {
@@ -52,6 +52,12 @@ def given_unit(item: Item) -> str:
     for found in _quantities(item):
         return unit_of_value(found.value)
     return ""
+
+
+def written_unit(item: Item) -> str:
+    """The unit that all values of a name are written in; empty where they are not in one."""
+    units = {unit_of(found.value) for found in _quantities(item)}
+    return (units.pop() or "") if len(units) == 1 else ""
 
 
 def unit_of_value(value: Any) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zwang.results.channel_summary import mean_over_time
 from zwang.terms import FloatArray
 
 __all__ = ["REDUCTIONS", "OutputReduction", "last_valid"]
@@ -96,8 +97,13 @@ def _duration(x: FloatArray, t: FloatArray) -> FloatArray:
 
 
 def _mean(x: FloatArray, t: FloatArray) -> FloatArray:
+    """Mean over time, of what is undefined at some times over the others."""
     with np.errstate(all="ignore"):
-        return _integral(x, t) / _duration(x, t)
+        result = _integral(x, t) / _duration(x, t)
+    good = np.isfinite(x)
+    for k in np.flatnonzero((good[:, 1:] & ~good[:, :-1]).any(axis=1)).tolist():
+        result[k] = mean_over_time(t, x[k])
+    return result
 
 
 def _rms(x: FloatArray, t: FloatArray) -> FloatArray:

@@ -8,7 +8,10 @@ function element(kind, content, attributes) {
   return made;
 }
 
-function label(name) { return D.units[name] ? `${name} [${D.units[name]}]` : name; }
+function label(name) {
+  const said = D.labels[name] ?? name;
+  return D.units[name] ? `${said} [${D.units[name]}]` : said;
+}
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(name); }
 
@@ -63,9 +66,12 @@ class Chart {
     const X = D.columns[this.x.value], Y = D.columns[this.y.value];
     const [a, b] = range(X), [p, q] = range(Y);
     const left = 64, right = 16, top = 14, bottom = 44;
-    this.at = i => X[i] === null || Y[i] === null ? null :
+    // A run that has no value, as it was refused, is a mark on the lower frame.
+    this.unknown = i => Y[i] === null && D.status[i] !== 'finished';
+    this.at = i => X[i] === null || (Y[i] === null && !this.unknown(i)) ? null :
       [left + (X[i] - a) / (b - a) * (width - left - right),
-       height - bottom - (Y[i] - p) / (q - p) * (height - top - bottom)];
+       this.unknown(i) ? height - bottom :
+         height - bottom - (Y[i] - p) / (q - p) * (height - top - bottom)];
     canvas.ariaLabel = `${label(this.y.value)} over ${label(this.x.value)}, ${D.run.length} runs`;
     this.axes(g, [a, b, p, q], [left, right, top, bottom, width, height]);
     this.points(g);
@@ -99,7 +105,8 @@ class Chart {
       if (!at) continue;
       g.globalAlpha = few || D.status[i] !== 'finished' ? 0.9 : 0.6;
       g.fillStyle = color(D.status[i] === 'finished' ? '--run' : '--bad');
-      g.fillRect(at[0] - size / 2, at[1] - size / 2, size, size);
+      if (this.unknown(i)) g.fillRect(at[0] - 1.5, at[1] - 7, 3, 14);
+      else g.fillRect(at[0] - size / 2, at[1] - size / 2, size, size);
     }
     g.globalAlpha = 1;
     const at = chosen < 0 ? null : this.at(chosen);

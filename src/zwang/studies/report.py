@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.arguments.values import path_of
+from zwang.display import typeset
 from zwang.errors import InputError, StoreError
 from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.compute import STATUS
@@ -152,7 +153,8 @@ def _chart_data(study: Study, data: Any) -> dict[str, Any]:
         "stored": study.subject.text is not None,
         "runs_again": study.plan.compute == "run",
         "reasons": {int(i): failed[int(i)] for i in bad if int(i) in failed},
-        "units": {name: data[name].attrs.get("units", "") for name in names},
+        "labels": {n: f"{n} at the end" for n in outputs if data[n].ndim > 1},
+        "units": {name: typeset(data[name].attrs.get("units", "")) for name in names},
         "run": shown.tolist(),
         "status": [STATUS[int(k)] for k in status[shown]],
         "columns": columns,
@@ -168,7 +170,8 @@ _TEMPLATE = """<!doctype html>
 <title>{title}</title><style>{style}</style></head>
 <body><main><h1>{title}</h1>{facts}
 <h2>All runs</h2><p>Click a run to mark it in both charts and see its values; those that did not
-finish are red.</p><div class="charts"><div id="one"></div><div id="two"></div></div>
+finish are red, on the lower edge where they have no value.</p>
+<div class="charts"><div id="one"></div><div id="two"></div></div>
 <div class="bar"><label>Number of a run <input id="number" type="number" min="0"></label></div>
 <div id="run" aria-live="polite"></div>
 <h2>Runs that did not finish</h2>{reasons}

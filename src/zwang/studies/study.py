@@ -228,13 +228,9 @@ class Study:
         return "\n".join(f"{name:<10} {text}" for name, text in self._facts().items())
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from zwang.display import html_table
 
-        cells = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>"
-            for name, text in self._facts().items()
-        )
-        return f"<table>{cells}</table>"
+        return html_table(["study", ""], self._facts().items())
 
     def _facts(self) -> dict[str, str]:
         facts = {
@@ -330,8 +326,8 @@ class Study:
         if path.exists() and (not path.is_dir() or _holds_other_files(path)):
             raise StoreError(
                 f"output '{path}'",
-                expected="a new folder, or the dataset of this study",
-                found="something else",
+                must="be a new folder, or the dataset of this study",
+                but="is something else",
             )
         self._require_room(path)
         times = self.outputs.times

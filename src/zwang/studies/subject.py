@@ -18,6 +18,7 @@ import numpy as np
 
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.mechanism import Mechanism
+from zwang.model_files.document import Item
 from zwang.model_files.given_values import TABLES
 from zwang.model_files.layout import FORCES
 from zwang.model_files.model import Model, read_model
@@ -26,7 +27,13 @@ from zwang.results.model_digest import describe_events, describe_model
 from zwang.simulation.start import parameter_rows
 from zwang.studies.outputs import TAKEN
 from zwang.studies.plan import SETTINGS, StudyPlan, located
-from zwang.studies.quantities import UNITS_OF_PARTS, given_unit, require_kind, unit_of_value
+from zwang.studies.quantities import (
+    UNITS_OF_PARTS,
+    given_unit,
+    require_kind,
+    unit_of_value,
+    written_unit,
+)
 from zwang.system import System
 from zwang.terms import FloatArray
 from zwang.tracing.event import Event, Watched, events_of
@@ -390,6 +397,16 @@ class Subject:
 
 def unit_in_plan(subject: Subject, plan: StudyPlan, name: str) -> str:
     """The unit of a parameter or of what varies: its own, or that in which the plan has it."""
+    item = _in_plan(plan, name)
+    return subject.unit(name) or ("" if item is None else given_unit(item))
+
+
+def unit_as_written(plan: StudyPlan, name: str) -> str:
+    """The unit that a plan writes the values of what varies in; empty where it is none."""
+    item = _in_plan(plan, name)
+    return "" if item is None else written_unit(item)
+
+
+def _in_plan(plan: StudyPlan, name: str) -> Item | None:
     blocks = [b for b in plan.root if isinstance(b.value, dict) and name in b.value]
-    given = given_unit(blocks[0][name]) if blocks else ""
-    return subject.unit(name) or given
+    return blocks[0][name] if blocks else None

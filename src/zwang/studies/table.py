@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["statistics_of", "study_to_csv", "study_to_pandas"]
 
+#: Digits of what varies in a file, where further ones are rounding of its steps: where the number
+#: is by so many digits shorter without them.
+DIGITS, MUCH_SHORTER = 15, 4
+
 
 def study_to_pandas(study: Study, names: Sequence[str] | str | None, *, units: bool) -> Any:
     """See `Study.to_pandas`."""
@@ -39,6 +43,9 @@ def study_to_csv(
     """See `Study.to_csv`."""
     where = path_of(path, "table")
     found = study_to_pandas(study, names, units=units)
+    for column in found.columns[: len(study.plan.names)]:
+        if found[column].dtype == float:  # 0.8 + 2 · 0.2 is 1.2
+            found[column] = [_without_rounding(value) for value in found[column]]
     try:
         found.to_csv(where, lineterminator="\n")
     except OSError as error:
@@ -46,6 +53,12 @@ def study_to_csv(
             f"file '{where}'", but=f"cannot be written: {error.strerror or error}"
         ) from error
     return where
+
+
+def _without_rounding(value: float) -> float:
+    """A number whose last digits are rounding of others as the one that was meant."""
+    short = float(f"{value:.{DIGITS}g}")
+    return short if len(repr(short)) + MUCH_SHORTER <= len(repr(value)) else value
 
 
 def statistics_of(study: Study, names: Sequence[str] | str | None) -> dict[str, dict[str, Any]]:

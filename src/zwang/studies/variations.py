@@ -208,7 +208,10 @@ def _distribution(item: Item, method: str) -> Distribution:
         require_quoted(item, known)
         if not isinstance(value, dict) or len(value) != 1:
             example = "[low, high] or " if method != "random" else ""
-            raise item.error(expected=f"{example}a distribution, such as {{ normal = [1.0, 0.1] }}")
+            such = "{ uniform = [low, high] } or { normal = [1.0, 0.1] }"
+            if isinstance(value, list) and len(value) == 2:
+                such = f"{{ uniform = [{value[0]}, {value[1]}] }}"
+            raise item.error(expected=f"{example}a distribution, such as {such}")
         (inner,) = item
         if inner.name not in known:
             raise item.unknown(inner.name, known, "a distribution")

@@ -27,6 +27,7 @@ from zwang.formulations.udwadia_mogharabin import UdwadiaMogharabin
 from zwang.linalg.rank import pinv_of_rank
 from zwang.linalg.scaling import ScaledTerms
 from zwang.terms import EquationTerms, FloatArray
+from zwang.tracing.open_laws import NONE_OPEN, OpenLaws, open_laws, open_note
 
 if TYPE_CHECKING:
     from zwang.tracing.evaluator import Evaluator
@@ -49,10 +50,6 @@ DISTINCT = 1e-6
 #: Up to this many multipliers, Newton's method starts in every orthant.
 ORTHANTS = 5
 
-#: Directions of the multipliers that no equation determines count as used by the law when C
-#: changes along them by more than this fraction.
-INDIFFERENT = 1e-9
-
 
 def solve_reaction_law(
     evaluator: Evaluator,
@@ -63,8 +60,10 @@ def solve_reaction_law(
     v: FloatArray,
     t: FloatArray,
     p: FloatArray,
-) -> EquationTerms:
+) -> tuple[EquationTerms, OpenLaws]:
     """The terms with the C that agrees with the reaction it causes, for one state or a batch.
+
+    And which laws use a reaction that is not determinate, at the first state where any does.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ def solve_reaction_law(
     flat_q, flat_v = q.reshape(-1, q.shape[-1]), v.reshape(-1, v.shape[-1])
     flat_t, flat_ideal = np.reshape(t, (-1,)), ideal.reshape(-1, ideal.shape[-1])
     C = np.empty((len(flat_q), n))
-    notes: tuple[str, ...] = ()
+    left_open = NONE_OPEN
     for i in range(len(flat_q)):
         law = NonidealLaw(evaluator, flat_q[i], flat_v[i], flat_t[i], p)
         one = scaled.system(i) if batch else scaled
@@ -89,9 +88,12 @@ def solve_reaction_law(
             C[i] = reactions.only(law)
         except PainleveError as error:
             raise (error.in_batch("state", batch, i) if batch else error) from None
-        notes = notes or _indeterminate(law, one, reactions.solutions[0])
+        if not left_open.names:
+            left_open = open_laws(law, one, reactions.solutions[0])
     result = terms.with_forces(terms.applied_force, C.reshape(*batch, n))
-    return replace(result, notes=(*result.notes, *notes))
+    if left_open.names:
+        result = replace(result, notes=(*result.notes, open_note(left_open.names)))
+    return result, left_open
 
 
 class NonidealLaw:
@@ -345,26 +347,3 @@ def _crossings(mismatch: _Mismatch) -> Iterator[FloatArray]:
             else:
                 high = middle
         yield np.array([0.5 * (low + high)])
-
-
-def _indeterminate(
-    law: NonidealLaw, scaled: ScaledTerms, multipliers: FloatArray
-) -> tuple[str, ...]:
-    """A note when C depends on a part of λ that redundant constraints leave open."""
-    if scaled.geometry.rank == scaled.terms.constraint_count:
-        return ()
-    open_directions = scaled.row_scale[:, None] * scaled.geometry.dependencies
-    _, slope = law(multipliers)
-    size = np.abs(slope) @ np.abs(open_directions)
-    if np.all(np.abs(slope @ open_directions) <= INDIFFERENT * np.max(size, initial=0.0)):
-        return ()
-    undetermined = np.max(np.abs(open_directions), axis=1) > INDIFFERENT * np.max(
-        np.abs(open_directions)
-    )
-    names = law.names([row for row in law.seen if undetermined[row]])
-    listed = " and ".join(repr(name) for name in names)
-    note = (
-        f"the non-ideal law of {listed} uses a reaction that is not determinate, as constraints "
-        "are redundant; it is given the multipliers of least norm"
-    )
-    return (note,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
     from zwang.tracing.differentiate import Symbols
 
-__all__ = ["OwnOutput", "TracedOutput", "circular_output", "outputs_of", "traced_output"]
+__all__ = [
+    "OwnOutput",
+    "TracedOutput",
+    "circular_output",
+    "of_parameter",
+    "outputs_of",
+    "traced_output",
+]
 
 #: Endings that give a part of a vector.
 _PARTS = ("x", "y", "z", "magnitude")
@@ -71,11 +78,17 @@ def circular_output(name: str, path: Sequence[str]) -> InputError:
     )
 
 
+def of_parameter(name: str) -> str:
+    """How functions read a parameter that was taken for a channel."""
+    read = f"p.{name}" if name.isidentifier() else f"p[{name!r}]"
+    return f"{name!r} is a parameter, which functions with the argument p read as {read}."
+
+
 class _ChannelSymbols(Mapping[str, Any]):
     """Channels by name as symbols, those that are asked for."""
 
-    def __init__(self, what: str, known: Mapping[str, bool]) -> None:
-        self._what, self._known = what, known
+    def __init__(self, what: str, known: Mapping[str, bool], parameters: Iterable[str]) -> None:
+        self._what, self._known, self._parameters = what, known, parameters
         self.asked: dict[str, casadi.SX] = {}
 
     def __getitem__(self, name: str) -> Any:
@@ -84,7 +97,8 @@ class _ChannelSymbols(Mapping[str, Any]):
         owner, _, part = name.rpartition(".")
         is_part = name not in self._known and part in _PARTS and self._known.get(owner, False)
         if name not in self._known and not is_part:
-            raise UnknownNameError(f"channel of {self._what}", name, self._known)
+            more = of_parameter(name) if name in self._parameters else ""
+            raise UnknownNameError(f"channel of {self._what}", name, self._known, more)
         if name not in self.asked:
             size = 3 if self._known.get(name, False) else 1
             self.asked[name] = ca.SX.sym(f"c{len(self.asked)}", size)
@@ -125,6 +139,6 @@ def traced_output(
     ----------
     known : channel that may be used → whether it is a vector.
     """
-    c = _ChannelSymbols(what, known)
+    c = _ChannelSymbols(what, known, parameters)
     value = vector(what, call(what, function, {"c": c, **arguments_in(s, parameters)}), 1)
     return TracedOutput(value, c.asked)

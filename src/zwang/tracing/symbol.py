@@ -1,6 +1,6 @@
 """Symbols: numbers that record how they are computed, for tracing functions.
 
-A user's function is called once with `Symbol`s in place of numbers. A `Symbol` wraps a scalar
+A user's function is called with `Symbol`s in place of numbers. A `Symbol` wraps a scalar
 CasADi expression and behaves like a float in arithmetic and in NumPy functions, alone or in object
 arrays; whatever would need its *value* (a branch, ``float(x)``, ``math.sin(x)``) raises
 `ValueNeededError`, which the tracer turns into a message that shows the offending line. (A bare

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError, counted, shown
+from zwang.tracing.repeatable import is_own, require_repeatable
 from zwang.tracing.symbol import (
     WAY_OUT,
     WAY_OUT_WITHOUT_OPAQUE,
@@ -78,6 +79,8 @@ class _UnknownParameterError(UnknownNameError):
 def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """The result of a user's function for symbolic arguments.
 
+    It is called twice, and refused if it gives two results, see `repeatable`.
+
     Parameters
     ----------
     what : the named thing the function belongs to, for messages.
@@ -85,10 +88,18 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
     """
     positional, keyword = _bind(what, function, arguments)
     token = being_traced.set(what)
-    try:
+    recorded = _opaque_count()
+
+    def called() -> Any:
         return function(
             *(_fresh(x) for x in positional), **{k: _fresh(x) for k, x in keyword.items()}
         )
+
+    try:
+        result = called()
+        # Calls of opaque functions have symbols of their own each time.
+        if is_own(function) and _opaque_count() == recorded:
+            require_repeatable(what, result, called())
     except ValueNeededError as error:
         raise _failure(what, error, f"contains {error}", _way_out(error.advice)) from error
     except _UnknownParameterError as error:
@@ -103,8 +114,15 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
         advice = WAY_OUT if isinstance(error, TypeError) else None
         said = f"raises {type(error).__name__}: {error}"
         raise _failure(what, error, said, _way_out(advice)) from error
+    else:
+        return result
     finally:
         being_traced.reset(token)
+
+
+def _opaque_count() -> int:
+    """Calls of opaque functions so far."""
+    return len(opaque_calls.get() or ())
 
 
 def _way_out(advice: str | None) -> str | None:

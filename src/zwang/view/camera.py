@@ -263,12 +263,14 @@ def line_points(scene: Scene, role: str, start: FloatArray, end: FloatArray) -> 
     return np.concatenate([[start], middle, [end]])
 
 
-def floor_of(scene: Scene) -> dict[str, Any]:
-    """The ground of a scene: a plane with a grid, in round lengths.
+def floor_of(scene: Scene) -> dict[str, Any] | None:
+    """The ground of a scene: a plane with a grid, in round lengths; None where there is none.
 
     Returns its center, two directions a and b in it, up, the length of a cell of the grid and how
     far it reaches.
     """
+    if not scene.grounded:
+        return None
     a, b = horizontal_axes(scene.up)
     cell = 0.22 * scene.radius
     power = 10.0 ** np.floor(np.log10(cell))
@@ -288,6 +290,8 @@ def floor_of(scene: Scene) -> dict[str, Any]:
 
 def floor(scene: Scene) -> list[FloatArray]:
     """A grid of lines on the ground, each two points in the world."""
+    if not scene.grounded:
+        return []
     a, b = horizontal_axes(scene.up)
     reach = 1.05 * scene.radius
     middle = scene.center + (scene.ground_level - scene.center @ scene.up) * scene.up

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -15,9 +15,12 @@ __all__ = ["ChartSheet", "chart", "ticks"]
 
 WIDTH, HEIGHT = 560.0, 190.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 10.0, 22.0, 26.0
-COLORS = ("#3b7dbd", "#e08a2c", "#2f9e83", "#b8579b", "#7a6bb8", "#8c8f3a", "#c2524a", "#4aa3c7")
-#: After the name of a series that the motion does not determine.
-DOUBT = " (indeterminate: one of many values)"
+#: Of the series, each seen on light and on dark cards (contrast above 3).
+COLORS = ("#3b7dbd", "#c26f12", "#26917a", "#b8579b", "#7f70bd", "#83862f", "#c2524a", "#2f8fb5")
+#: Below a chart of which the motion does not determine the dashed series.
+DOUBT = "dashed: indeterminate, one of many values"
+#: Marks the key of such a series.
+OPEN = ' class="open"'
 #: Change of slope on the page below which a point of a curve is left out.
 STRAIGHT = 1e-9
 #: What is less, on a logarithmic axis, is drawn here: below rounding, or two powers of ten below
@@ -25,6 +28,8 @@ STRAIGHT = 1e-9
 ROUNDING = 1e-17
 #: Ticks below this have all their digits: 2500, 2e3, 1500 beside each other are hard to compare.
 IN_FULL = 1e6
+#: Least powers of ten of a logarithmic axis.
+POWERS = 1.0
 #: Least span of an axis relative to its values: below it rounding would fill the chart.
 LEAST_SPAN = 1e-9
 
@@ -79,14 +84,16 @@ class ChartSheet:
         svg = chart(title, t, series, unit=unit, log=log, doubtful=doubtful)
         keys = "".join(
             f'<button type="button" class="series" aria-pressed="true" data-series="{k}">'
-            f'<i style="background:{COLORS[k % len(COLORS)]}"></i>{escape(name)}'
-            f"{DOUBT if name in doubtful else ''} <output></output></button>"
+            f'<i style="border-top-color:{COLORS[k % len(COLORS)]}"'
+            f"{OPEN if name in doubtful else ''}></i>{escape(name)} "
+            "<output></output></button>"
             for k, name in enumerate(series)
         )
+        said = f'<span class="soft">{DOUBT}</span>' if set(doubtful) & set(series) else ""
         table = '<button type="button" class="tool csv">CSV</button>'
         return (
             f'<figure class="plot" data-chart="{number}">{svg}'
-            f'<figcaption class="legend">{keys}{table}</figcaption></figure>'
+            f'<figcaption class="legend">{keys}{said}{table}</figcaption></figure>'
         )
 
     def data(self) -> str:
@@ -110,14 +117,7 @@ def chart(
     drawn = {name: np.asarray(y, dtype=float) for name, y in series.items()}
     if log:
         drawn = _logarithms(drawn)
-    values = np.concatenate([np.zeros(0), *(y[np.isfinite(y)] for y in drawn.values())])
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    largest = max(abs(low), abs(high))
-    if high - low <= LEAST_SPAN * largest:  # constant: a line in the middle, with round ticks
-        room = 0.1 * largest or 1.0
-        low, high = low - room, high + room
-    margin = 0.06 * (high - low)
-    low, high = low - margin, high + margin
+    low, high = _limits(list(drawn.values()), log=log)
     start, end = float(t[0]), float(t[-1])
     if end == start:
         end = start + 1.0
@@ -166,6 +166,21 @@ def chart(
         )
     parts.append(f'<line class="cursor" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}" x1="-9" x2="-9"/>')
     return "".join([*parts, "</svg>"])
+
+
+def _limits(curves: Sequence[FloatArray], *, log: bool) -> tuple[float, float]:
+    """Least and largest value of an axis, with some room around the curves."""
+    values = np.concatenate([np.zeros(0), *(y[np.isfinite(y)] for y in curves)])
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    if log and high - low < POWERS:  # so that there are powers of ten to read
+        low = float(np.floor(low))
+        high = max(float(np.ceil(high)), low + POWERS)
+    largest = max(abs(low), abs(high))
+    if high - low <= LEAST_SPAN * largest:  # constant: a line in the middle, with round ticks
+        room = 0.1 * largest or 1.0
+        low, high = low - room, high + room
+    margin = 0.06 * (high - low)
+    return low - margin, high + margin
 
 
 def _path(x: FloatArray, y: FloatArray) -> str:

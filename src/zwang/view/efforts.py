@@ -20,6 +20,7 @@ class EffortSeries(NamedTuple):
     along : the joint coordinate.
     quantity, unit : such as "torque" and "N m".
     values : shape (nt,).
+    channel : the name by which a run has them.
     """
 
     name: str
@@ -27,6 +28,7 @@ class EffortSeries(NamedTuple):
     quantity: str
     unit: str
     values: FloatArray
+    channel: str
 
 
 def effort_words(run: Run) -> str:
@@ -48,6 +50,8 @@ def effort_series(run: Run) -> Iterator[EffortSeries]:
         angle = "angle" in along.partition(".")[2]
         channel, unit, speed_unit = ("torque", "N m", "rad/s") if angle else ("effort", "N", "m/s")
         effort, speed = run[f"{name}.{channel}"], run[f"{along}_rate"]
-        yield EffortSeries(name, along, "torque" if angle else "force", unit, effort)
-        yield EffortSeries(name, along, "speed", speed_unit, speed)
-        yield EffortSeries(name, along, "power", "W", effort * speed)
+        yield EffortSeries(
+            name, along, "torque" if angle else "force", unit, effort, f"{name}.{channel}"
+        )
+        yield EffortSeries(name, along, "speed", speed_unit, speed, f"{along}_rate")
+        yield EffortSeries(name, along, "power", "W", effort * speed, f"{name}.power")

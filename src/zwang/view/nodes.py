@@ -9,12 +9,21 @@ import numpy as np
 
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
-from zwang.view.camera import DISTANCE, camera_of, line_points, rgb
+from zwang.view.camera import DISTANCE, Camera, camera_of, line_points, rgb
 from zwang.view.scene import Scene, Solid
+from zwang.view.solids import JOINT_COLOR
 
 __all__ = ["Drawn", "set_stage"]
 
 LINE_COLOR = (102, 113, 125)
+#: Of the floor, seen on white and on black, and loud on neither.
+FLOOR_COLOR = (140, 147, 154)
+#: In the place of the paint of joints, which is dark on dark pages.
+JOINT_PAINT = "#75818d"
+#: How strong the light of the sky, of the sun and of a lamp beside the eye is.
+SKY, SUN, LAMP = 1.2, 1.6, 0.5
+#: Width over height of a screen from which on the first view has everything in it.
+FREE = 0.85
 #: Plane across each axis, for the floor.
 PLANES: tuple[Literal["yz"], Literal["xz"], Literal["xy"]] = ("yz", "xz", "xy")
 #: Thickness of lines and arrows against the size of the mechanism.
@@ -46,7 +55,7 @@ class Drawn:
                     f"{root}/{solid.track}/solid{i}" + (f"-{k}" if k else ""),
                     solid.mesh.vertices.astype(np.float32),
                     triangles,
-                    color=_bytes(color),
+                    color=_bytes(JOINT_PAINT if color == JOINT_COLOR else color),
                     opacity=opacity,
                     flat_shading=True,
                 )
@@ -71,7 +80,7 @@ class Drawn:
                 self._arrows[role] = add.add_arrows(
                     f"{root}/{role}",
                     np.zeros((len(own), 2, 3), dtype=np.float32),
-                    np.array([_bytes(a.color) for a in own], dtype=np.uint8),
+                    np.array([_linear(_bytes(a.color)) for a in own], dtype=np.uint8),
                     shaft_radius=thin,
                     head_radius=2.5 * thin,
                     head_length=6.0 * thin,
@@ -161,11 +170,12 @@ class Drawn:
 def set_stage(page: Any, root: str, scene: Scene) -> None:
     """The same first view as in pictures, on a floor."""
     camera = camera_of(scene)
+    away = 0.5 * DISTANCE * max(camera.radius, 0.3 * scene.size) * camera.axes[2]
     page.scene.set_up_direction(tuple(scene.up.tolist()))
     page.initial_camera.look_at = scene.center
-    page.initial_camera.position = (
-        scene.center + 0.5 * DISTANCE * max(camera.radius, 0.3 * scene.size) * camera.axes[2]
-    )
+    page.initial_camera.position = scene.center + away
+    page.on_client_connect(lambda client: _stand_back(client, scene.center, away))
+    _light(page, scene, camera)
     low = float((scene.cloud @ scene.up).min())
     middle = scene.center + (low - scene.center @ scene.up) * scene.up
     reach = 6.0 * scene.radius
@@ -177,10 +187,42 @@ def set_stage(page: Any, root: str, scene: Scene) -> None:
         plane=PLANES[axis],
         cell_size=reach / 60.0,
         section_size=reach / 12.0,
-        cell_color=(190, 196, 202),  # seen on white and on black, and loud on neither
-        section_color=(160, 167, 174),
+        cell_color=FLOOR_COLOR,
+        section_color=FLOOR_COLOR,
+        cell_thickness=0.5,
+        section_thickness=1.2,
         position=middle,
     )
+
+
+def _stand_back(client: Any, center: FloatArray, away: FloatArray) -> None:
+    """On a screen that is much higher than wide, look from as far as the width needs.
+
+    Parameters
+    ----------
+    away : from the center to the eye where the screen is wide.
+    """
+    aspect = client.camera.aspect
+    if aspect < FREE:
+        with client.atomic():
+            client.camera.position = center + FREE / aspect * away
+            client.camera.look_at = center
+
+
+def _light(page: Any, scene: Scene, camera: Camera) -> None:
+    """Light from the sky and from behind the eye, in which colours stay what they are."""
+    add, (right, _, towards) = page.scene, camera.axes
+    add.configure_default_lights(enabled=False)
+    add.configure_environment_map(None)
+    add.add_light_hemisphere("/lights/sky", intensity=SKY, position=tuple(scene.up.tolist()))
+    for name, strength, side in (
+        ("sun", SUN, scene.up + 0.5 * towards - 0.45 * right),
+        ("lamp", LAMP, towards),
+    ):
+        place = tuple((scene.center + 4.0 * scene.radius * side).tolist())
+        add.add_light_directional(
+            f"/lights/{name}", intensity=strength, position=place, cast_shadow=name == "sun"
+        )
 
 
 def between(times: FloatArray, t: float) -> tuple[int, float]:
@@ -201,6 +243,15 @@ def _segments(points: FloatArray) -> np.ndarray:
     if len(points) < 2:
         points = np.repeat(points, 2, axis=0)
     return np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+
+
+def _linear(color: tuple[int, int, int]) -> tuple[int, int, int]:
+    """A colour for arrows, which viser takes for shares of light and not for sRGB."""
+    red, green, blue = (
+        round(255 * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4))
+        for c in (part / 255 for part in color)
+    )
+    return red, green, blue
 
 
 def _bytes(color: str) -> tuple[int, int, int]:

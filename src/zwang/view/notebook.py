@@ -26,12 +26,15 @@ MOST_BODIES = 60
 LISTED_EVENTS = 6
 #: Width of the picture in a cell.
 WIDTH = "16em"
+#: Width of the text beside it from which on it stands below.
+TEXT = "20em"
 
 
 def run_html(run: Run) -> str:
     """A run: the mechanism at its start, how the simulation ended, and how well."""
     table = html_table(["run", ""], _facts(run))
-    notes = preformatted("\n".join(f"note: {note}" for note in run.notes)) if run.notes else ""
+    said = "\n".join(f"note: {note}" for note in run.notes)
+    notes = preformatted(said, wrapped=True) if said else ""
     return _side_by_side(_picture(run), table + notes)
 
 
@@ -82,5 +85,6 @@ def _side_by_side(picture: str, text: str) -> str:
         return text
     return (
         '<div style="display:flex; flex-wrap:wrap; gap:1em; align-items:center">'
-        f'<div style="width:{WIDTH}">{picture}</div><div>{text}</div></div>'
+        f'<div style="flex:0 1 {WIDTH}">{picture}</div>'
+        f'<div style="flex:1 1 {TEXT}; min-width:0; overflow-x:auto">{text}</div></div>'
     )

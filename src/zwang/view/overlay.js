@@ -6,6 +6,7 @@ const Overlay = {
     context.save();
     context.font = `${12 * ratio}px system-ui, sans-serif`;
     context.textBaseline = "middle";
+    Overlay.boxes = [];
     Overlay.triad(player, context, ratio);
     Overlay.scaleBar(player, context, ratio);
     if (player.controls.on("names")) {
@@ -82,7 +83,15 @@ const Overlay = {
     const [x, y] = player.project(at), wide = context.measureText(text).width + 12 * ratio;
     const high = 20 * ratio, { width, height } = player.canvas;
     const left = Math.min(Math.max(x + 10 * ratio, 2), Math.max(width - wide - 2, 2));
-    const top = Math.min(Math.max(y - 26 * ratio, 2), height - high - 2);
+    let top = Math.min(Math.max(y - 26 * ratio, 2), height - high - 2);
+    // Below the labels that are there already, as far as there is room.
+    for (let moved = true; moved;) {
+      const other = Overlay.boxes.find((b) => left < b[0] + b[2] && b[0] < left + wide
+        && top < b[1] + high && b[1] < top + high);
+      moved = other !== undefined && other[1] + 2 * high + 4 * ratio < height;
+      if (moved) top = other[1] + high + 2 * ratio;
+    }
+    Overlay.boxes.push([left, top, wide]);
     context.globalAlpha = strong ? 0.95 : 0.8;
     context.fillStyle = player.paper;
     context.strokeStyle = player.ink;

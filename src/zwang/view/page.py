@@ -21,7 +21,7 @@ from zwang.view.nodes import Drawn, set_stage
 from zwang.view.page_charts import Charts
 from zwang.view.page_recording import recorded, view_of
 from zwang.view.scene import Scene, Solid, scene_of
-from zwang.view.server import PageServer
+from zwang.view.server import CHARTS_FOLDER, PageServer
 
 __all__ = ["View", "view"]
 
@@ -43,6 +43,8 @@ SHOWN = {
 }
 #: The choice to follow no body.
 NOBODY = "nothing"
+#: Of buttons: black letters can be read on it.
+BRAND = (42, 167, 155)
 
 
 def view(
@@ -148,6 +150,7 @@ class View:
         self._side: Any = None
         self._world = self._page.scene.add_frame(WORLD, show_axes=False)
         self._drawn = [self._draw(k, scene) for k, scene in enumerate(scenes)]
+        self._share_scale()
         set_stage(self._page, WORLD, scenes[0])
         self._controls(scenes[0], plot, sliders or {})
         self.seek(self.start)
@@ -298,6 +301,13 @@ class View:
         self._picked = None
         return drawn
 
+    def _share_scale(self) -> None:
+        """Let arrows of all runs have one scale, so that they can be compared."""
+        own = [drawn.newton for drawn in self._drawn if drawn.scene.arrows]
+        newton = min(own, default=self._drawn[0].newton)
+        for drawn in self._drawn:
+            drawn.newton = newton
+
     def _pick(self, drawn: Drawn, solid: Solid) -> None:
         """Name what is clicked on; a second click takes the name away."""
         with self._lock:
@@ -311,7 +321,7 @@ class View:
 
     def _controls(self, scene: Scene, plot: Sequence[str], sliders: Limits) -> None:
         gui = self._page.gui
-        gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(15, 118, 110))
+        gui.configure_theme(show_logo=False, show_share_button=False, brand_color=BRAND)
         gui.set_panel_label("Zwang")
         self._button = gui.add_button("Play")
         self._button.on_click(lambda _: self.pause() if self.playing else self.play())
@@ -322,15 +332,25 @@ class View:
             "t [s]", self.start, self.start + span, span / 1000, self.start
         )
         self._moment.on_update(self._scrubbed)
+        for name, limits in sliders.items():
+            self._slider(name, *limits)
+        self._told = gui.add_markdown("")
+        # Folded: on a phone what is open here lies over the mechanism.
+        with gui.add_folder("view, forces", expand_by_default=False):
+            self._ways_to_look(scene)
+        for note in scene.notes:
+            gui.add_markdown(note)
+        self._chart_controls(scene, plot)
+
+    def _ways_to_look(self, scene: Scene) -> None:
+        """Pace, what the camera follows, what is hidden, and the scale of arrows."""
+        gui = self._page.gui
         speeds = ("0.05", "0.1", "0.25", "0.5", "1", "2", "5")
         speed = gui.add_dropdown("speed", speeds, initial_value="1")
         speed.on_update(lambda _: setattr(self, "speed", float(speed.value)))
         bodies = [track.name for track in scene.tracks[1:]]
         self._follow_menu = gui.add_dropdown("follow", (NOBODY, *bodies), initial_value=NOBODY)
         self._follow_menu.on_update(self._follow_chosen)
-        for name, limits in sliders.items():
-            self._slider(name, *limits)
-        self._told = gui.add_markdown("")
         present = set.union(*(drawn.roles for drawn in self._drawn))
         for role, label in SHOWN.items():
             if role in present:
@@ -343,20 +363,26 @@ class View:
             self._tell_scale()
             if any(a.open for a in scene.arrows):
                 gui.add_markdown("Orange: the motion does not determine this reaction.")
-        for note in scene.notes:
-            gui.add_markdown(note)
         if len(self._drawn) > 1:
             side = self._side = gui.add_checkbox("side by side", initial_value=False)
             side.on_update(self._side_chosen)
         gui.add_button("Record video").on_click(lambda event: self._try(self._send, event))
+
+    def _chart_controls(self, scene: Scene, plot: Sequence[str]) -> None:
+        """Charts, and the menu of what the first one shows."""
+        gui = self._page.gui
         names = tuple(scene.run.channels)
         first = plot[0] if plot else next((n for n in names if ".angle" in n), names[0])
-        menu = gui.add_dropdown("plot", names, initial_value=first)
+        folder = gui.add_folder(CHARTS_FOLDER, expand_by_default=bool(plot))
+        with folder:
+            menu = gui.add_dropdown("plot", names, initial_value=first)
         runs = [drawn.scene.run for drawn in self._drawn]
-        self._charts = Charts(gui, runs, [first, *plot[1:]])
+        self._charts = Charts(gui, runs, [first, *plot[1:]], folder)
         menu.on_update(lambda _: self._plot(menu.value))
-        gui.add_button("Add chart").on_click(lambda _: self._try(self._charts.add, menu.value))
-        gui.add_button("Remove chart").on_click(lambda _: self._charts.drop())
+        with folder:
+            more, less = gui.add_button("Add chart"), gui.add_button("Remove chart")
+        more.on_click(lambda _: self._try(self._charts.add, menu.value))
+        less.on_click(lambda _: self._charts.drop())
 
     def _send(self, event: Any) -> None:
         """Paint what a browser shows, and let it save that."""
@@ -455,6 +481,7 @@ class View:
                 scene = joined(self._drawn[0].scene, news)
                 with self._lock:
                     self._drawn[0].follow_on(scene)
+                    self._share_scale()
                     self._charts.follow_on(scene.run, news.run)
                     self._set_times()
 
@@ -462,6 +489,7 @@ class View:
         """Show another past of a live motion, and go on from its last frame."""
         self._drawn[0].remove()
         self._drawn[0] = self._draw(0, scene)
+        self._share_scale()
         known = len(scene.times) if scene is not frame else 0
         self._charts.begin_again(scene.run, known)
         self._over = False

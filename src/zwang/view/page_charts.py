@@ -16,7 +16,8 @@ __all__ = ["Charts"]
 
 #: More would fill the page, and each is drawn several times a second.
 MOST_CHARTS = 6
-COLORS = ("#0f766e", "#e08a2c", "#3b7dbd", "#b8579b")
+#: Of the runs, and of the first one as far as time has got: seen on white and on black.
+COLORS, PAST = ("#1c8c80", "#3b7dbd", "#b8579b", "#8c8f3a"), "#c26f12"
 
 
 @dataclass
@@ -36,11 +37,12 @@ class Charts:
     gui : of the page.
     runs : the first is shown in bold as far as time has got.
     names : channels, one chart each.
+    folder : of the page, in which they are.
     """
 
-    def __init__(self, gui: Any, runs: Sequence[Run], names: Sequence[str]) -> None:
+    def __init__(self, gui: Any, runs: Sequence[Run], names: Sequence[str], folder: Any) -> None:
         self.runs = list(runs)
-        self._gui = gui
+        self._gui, self._folder = gui, folder
         self._known: dict[tuple[int, str], FloatArray] = {}
         self._charts: list[_Chart] = []
         for name in names:
@@ -53,9 +55,10 @@ class Charts:
         curves, series = self._series(name)
         scales: dict[str, Any] = {"x": {"time": False}}
         cursor: Any = {"sync": {"key": "zwang"}}
-        node = self._gui.add_uplot(
-            (*curves, curves[1]), series, aspect=1.6, scales=scales, cursor=cursor
-        )
+        with self._folder:
+            node = self._gui.add_uplot(
+                (*curves, curves[1]), series, aspect=1.6, scales=scales, cursor=cursor
+            )
         self._charts.append(_Chart(name, curves, node))
 
     def drop(self) -> None:
@@ -126,5 +129,5 @@ class Charts:
             }
             for k in range(len(values))
         ]
-        past = {"label": "so far", "stroke": "#1d2630", "width": 3}
+        past = {"label": "so far", "stroke": PAST, "width": 3}
         return (times, *values), ({"label": "t [s]"}, *lines, past)

@@ -28,7 +28,7 @@ def still(scene: Scene, camera: Camera, frame: int = 0) -> str:
         lines.append(f'<polygon points="{points}" fill="{color}" stroke="{color}"/>')
     inside = "".join(lines)
     return (
-        f'<svg id="still" viewBox="0 0 {SIDE:g} {SIDE:g}" role="img" stroke-width="0.6" '
+        f'<svg id="still" viewBox="0 0 {SIDE:g} {SIDE:g}" role="img" stroke-width="1.7" '
         f'stroke-linejoin="round" style="background:{PAPER}; border-radius:6px">'
         f"<title>The mechanism at the start</title>{inside}</svg>"
     )

@@ -20,7 +20,7 @@ from zwang.view.packing import Packer
 from zwang.view.scene import APPLIED_COLOR, OPEN_COLOR, REACTION_COLOR, Scene
 from zwang.view.solids import Solid
 
-__all__ = ["SCENE_SCRIPTS", "Amplitude", "Clip", "asset", "player_figure"]
+__all__ = ["SCENE_SCRIPTS", "Amplitude", "Clip", "asset", "common_newton", "player_figure"]
 
 #: What a page with scenes needs, in this order.
 SCENE_SCRIPTS = (
@@ -76,6 +76,7 @@ def player_figure(
     name: str = "scene",
     choice: str = "show",
     amplitude: Amplitude | None = None,
+    newton: float | None = None,
 ) -> str:
     """A figure element that plays motions of one mechanism.
 
@@ -84,15 +85,22 @@ def player_figure(
     clips : the first is shown at first.
     name : of the figure, for people who cannot see it.
     choice : what the menu of several clips is called.
+    newton : length of an arrow for a force of one newton [m/N]; that of the clips by default.
     """
     packer = Packer()
     data = _data(packer, clips, choice, amplitude)
+    data["newton"] = common_newton([clip.scene for clip in clips]) if newton is None else newton
     return (
         f'<figure class="player"><canvas class="view" tabindex="0" role="img" '
         f'aria-label="{escape(name)}: drag to turn, click for names"></canvas>'
         "<noscript><p>The motion is shown by a script; this browser runs none.</p></noscript>"
         f'<script type="application/json">{packer.text(data)}</script></figure>'
     )
+
+
+def common_newton(scenes: Sequence[Scene]) -> float:
+    """Length of an arrow for one newton [m/N] with which no scene has longer ones than alone."""
+    return min([s.newton for s in scenes if s.arrows], default=scenes[0].newton)
 
 
 def _data(
@@ -106,7 +114,6 @@ def _data(
     return {
         "size": scene.size,
         "meters": scene.run.mechanism is not None,
-        "newton": scene.newton,
         "longest": scene.longest_arrow,
         "camera": {
             "axes": camera.axes.tolist(),

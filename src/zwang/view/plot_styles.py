@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from zwang.display import typeset
 from zwang.errors import UnknownNameError
 
 __all__ = ["PlotStyle", "figure_style", "titled", "with_room"]
@@ -15,20 +15,19 @@ __all__ = ["PlotStyle", "figure_style", "titled", "with_room"]
 #: Letters as outlines of TrueType (42); Matplotlib's default, Type 3, is refused by journals.
 TRUE_TYPE = {"pdf.fonttype": 42, "ps.fonttype": 42}
 
-#: Width of a letter over its height, in the mean, and what a panel has beside its axis [in].
-LETTER, BESIDE = 0.52, 0.12
-#: Commands and brackets of formulas, which are not seen.
-MARKUP = re.compile(r"\\[a-zA-Z]+\s*|[${}_^\\]")
+#: What a panel has beside its axis [in], and by how much letters on a screen are wider.
+BESIDE, HINTED = 0.12, 1.14
 
 
 @dataclass(frozen=True)
 class PlotStyle:
-    """Size and letters of a figure: its width [in], the label of time, Matplotlib's settings.
+    """Size and letters of a figure: width and height of a panel over time [in], label of time.
 
-    Panels of a figure for a `column` of a journal are one below the other.
+    Panels of a figure for a `column` of a journal are one below the other, keys above them.
     """
 
     width: float
+    panel: float
     time: str
     settings: Mapping[str, Any]
     column: bool = False
@@ -36,9 +35,10 @@ class PlotStyle:
 
 #: For a screen, and for a column of a journal: 86 mm, the letters of a printed page.
 STYLES = {
-    "screen": PlotStyle(7.5, "t [s]", TRUE_TYPE),
+    "screen": PlotStyle(7.5, 1.7, "t [s]", TRUE_TYPE),
     "paper": PlotStyle(
         86.0 / 25.4,
+        1.15,
         r"$t$ [s]",
         {
             **TRUE_TYPE,
@@ -69,7 +69,7 @@ def figure_style(name: str) -> Iterator[PlotStyle]:
 
 def titled(title: str, unit: str) -> str:
     """Title and unit of an axis; a title that ends in brackets has its own."""
-    return f"{title} [{unit}]" if unit and not title.endswith("]") else title
+    return f"{title} [{typeset(unit)}]" if unit and not title.endswith("]") else title
 
 
 def with_room(axes: Iterable[Any], height: float) -> float:
@@ -81,15 +81,18 @@ def with_room(axes: Iterable[Any], height: float) -> float:
     """
     for axis in axes:
         label = axis.yaxis.label
-        letter = LETTER * label.get_size() / 72.0
         title, bracket, unit = label.get_text().rpartition(" [")
-        if bracket and letter * _letters(label.get_text()) > height - BESIDE:
+        if bracket and _length(label) > height - BESIDE:
             label.set_text(f"{title}\n[{unit}")
-        longest = max(_letters(line) for line in label.get_text().split("\n"))
-        height = max(height, letter * longest + BESIDE)
+        height = max(height, _length(label) + BESIDE)
     return height
 
 
-def _letters(text: str) -> int:
-    """How many letters a label has, without the markup of formulas."""
-    return len(MARKUP.sub(lambda found: "x" * found[0].startswith("\\"), text))
+def _length(label: Any) -> float:
+    """Length of the longest line of a label [in]."""
+    from matplotlib.textpath import TextToPath
+
+    measure, font = TextToPath(), label.get_fontproperties()
+    lines = label.get_text().split("\n")
+    points = [measure.get_text_width_height_descent(x, font, ismath="$" in x)[0] for x in lines]
+    return HINTED * max(points) / 72.0

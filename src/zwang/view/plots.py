@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.display import shown_once
-from zwang.errors import InputError, MissingExtraError, UnknownNameError, shown
+from zwang.errors import InputError, MissingExtraError, UnknownNameError, ZwangError, shown
 from zwang.multibody.pose import SCALAR
 from zwang.results.channel_catalog import PARTS
 from zwang.results.run import Run
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
 from zwang.view.channels import Series, series_of, single
+from zwang.view.chart import LEAST_SPAN
 from zwang.view.plot_styles import PlotStyle, figure_style, titled, with_room
+from zwang.view.report_times import smooth
 from zwang.view.scene import Scene, scene_of
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ LINK, GRID = "#56606b", "#e3e7eb"
 SHORTEST = 0.01
 #: Over the first panel of what the motion does not determine, because constraints are redundant.
 ONE_OF_MANY = "dashed: indeterminate, the value of least norm"
+#: Height of the keys above a panel for a paper, and of what may be said below them [in].
+KEYS = 0.35
+#: Change of the energy, against the largest kinetic one, that is the tolerance of a run.
+CONSERVED = 1e-6
 #: Panels of joints, and of drivers, in a figure for which no channels were named.
 MOST_PANELS = 8
 
@@ -64,12 +70,24 @@ def plot(
     chosen = tuple(names) or default_channels(runs[0])
     marks = _labels(runs, labels)
     wording = Wording(degrees, dict(titles or {}))
+    runs = [_smooth(run, [*chosen, *([against] if against else [])]) for run in runs]
     _check_titles(runs[0], wording.titles, {*chosen, against})
     with figure_style(style) as chosen_style:
         draw_into = _over_times if against is None else partial(_phase, against=against)
         return shown_once(
             figures, draw_into(figures, chosen_style, runs, chosen, marks=marks, wording=wording)
         )
+
+
+def _smooth(run: Run, names: Sequence[str]) -> Run:
+    """A run with states between its steps, unless something to be drawn has no value there."""
+    finer = smooth(run)
+    try:
+        for name in names if finer is not run else ():
+            series_of(finer, name)
+    except ZwangError:
+        return run
+    return finer
 
 
 def _over_times(
@@ -84,21 +102,24 @@ def _over_times(
     """Channels over time, one panel each."""
     from zwang.view.styled_figure import StyledFigure
 
-    unit, count = style.width / 7.5, len(chosen)
+    below, count = style.width / 7.5, len(chosen)
     figure, axes = figures.subplots(
         count,
         1,
         sharex=True,
         squeeze=False,
-        figsize=(style.width, unit * (1.0 + 1.7 * count)),
+        figsize=(style.width, below + style.panel * count),
         FigureClass=StyledFigure,
         layout="constrained",
     )
     for axis, name in zip(axes[:, 0], chosen, strict=True):
-        _over_time(axis, runs, name, marks, wording)
+        _over_time(axis, runs, name, marks, wording, column=style.column)
     _legends_once(axes[:, 0])
-    room = with_room(axes[:, 0], 1.7 * unit)
-    figure.set_size_inches(style.width, unit + room * count)
+    room = with_room(axes[:, 0], style.panel)
+    above = (
+        KEYS * sum(axis.get_legend() is not None for axis in axes[:, 0]) if style.column else 0.0
+    )
+    figure.set_size_inches(style.width, below + room * count + above)
     axes[-1, 0].set_xlabel(style.time)
     return figure
 
@@ -139,7 +160,13 @@ def _labels(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
 
 
 def _over_time(
-    axis: Axes, runs: Sequence[Run], name: str, marks: Sequence[str], wording: Wording
+    axis: Axes,
+    runs: Sequence[Run],
+    name: str,
+    marks: Sequence[str],
+    wording: Wording,
+    *,
+    column: bool = False,
 ) -> None:
     """One channel of all runs in one panel."""
     for run, mark in zip(runs, marks, strict=True):
@@ -159,10 +186,45 @@ def _over_time(
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
         axis.set_ylabel(wording.label(name, series))
     axis.grid(visible=True, color="0.9", linewidth=0.8)
-    if len(axis.get_lines()) > 1:
+    _without_rounding(axis, runs if name == "energy" else ())
+    if len(axis.get_lines()) > 1 and column:  # above, where it takes no width from the curves
+        axis.legend(
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.16 if axis.get_title("right") else 1.0),
+            borderaxespad=0.1,
+            ncols=min(4, len(axis.get_lines())),
+            columnspacing=1.2,
+            handlelength=1.4,
+            fontsize="small",
+            frameon=False,
+        )
+    elif len(axis.get_lines()) > 1:
         axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
     for e in runs[0].events:
         axis.axvline(e.t, color="0.7", linewidth=0.8, zorder=0)
+
+
+def _without_rounding(axis: Axes, energies: Sequence[Run]) -> None:
+    """Limits within which what is constant is a line in the middle, and ticks in full.
+
+    Parameters
+    ----------
+    energies : runs whose energy is drawn; it is constant where it changes by less than the
+        tolerance of a run against the energies that go back and forth.
+    """
+    values = [np.asarray(line.get_ydata(), dtype=float) for line in axis.get_lines()]
+    every = np.concatenate([np.zeros(0), *(y[np.isfinite(y)] for y in values)])
+    axis.ticklabel_format(axis="y", useOffset=False)
+    if not every.size:
+        return
+    low, high = float(every.min()), float(every.max())
+    size, least = max(abs(low), abs(high)), LEAST_SPAN
+    if energies:
+        moving = [float(np.max(run.kinetic_energy, initial=0.0)) for run in energies]
+        size, least = max(size, *moving), CONSERVED
+    if high - low <= least * size:
+        middle, room = 0.5 * (low + high), 0.1 * size or 1.0
+        axis.set_ylim(middle - room, middle + room)
 
 
 def _phase(

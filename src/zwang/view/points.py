@@ -26,6 +26,8 @@ _FIRST = re.compile(r"^([xyz])([_\d].*|\[\d+\])?$")
 _LAST = re.compile(r"^(.+)[._]([xyz])$")
 #: Radius of a ball against what it travels through.
 BALL = 0.03
+#: Step of the differences of a potential, and the part of its rise along an axis that is gravity.
+STEP, ALONG = 1e-4, 0.99
 
 
 def named_points(coordinates: tuple[str, ...]) -> dict[str, dict[str, str]]:
@@ -59,7 +61,7 @@ def point_scene(
             place[:, "xyz".index(axis)] = moving[name]
         places.append(place)
         tracks.append(Track(point or "point", place, still))
-    flat = _plane(points)
+    flat, upward = _plane(points), _against_gravity(run, points)
     every = np.concatenate(places)
     size = float(np.linalg.norm(np.ptp(every, axis=0))) or 1.0
     names = [track.name for track in tracks[1:]]
@@ -73,12 +75,13 @@ def point_scene(
         (),
         (),
         tuple(Trace(n, p, c) for n, p, c in zip(names, places, colors, strict=True)),
-        _up(points),
+        upward if upward is not None else _up(points),
         flat,
         size,
         moving,
         labels=(None, *(np.zeros(3) for _ in names)),
         about={f"body {name}": name for name in names},
+        grounded=upward is not None,
     )
 
 
@@ -107,6 +110,30 @@ def _plane(points: dict[str, dict[str, str]]) -> FloatArray | None:
             "".join(sorted(letters))
         ]
     )
+
+
+def _against_gravity(run: Run, points: dict[str, dict[str, str]]) -> FloatArray | None:
+    """The axis along which the potential of all points together rises at the start.
+
+    None where there is no potential, or it rises along no axis: what is up is not known then.
+    """
+    q, v, names = run.q[0], run.v[0], run.system.coordinates
+    rise = np.zeros(3)
+    for k, axis in enumerate("xyz"):
+        moved = [names.index(axes[axis]) for axes in points.values() if axis in axes]
+        step = np.zeros(len(q))
+        step[moved] = STEP * (1.0 + np.abs(q).max())
+        ends = [
+            run.system.energy(q + s * step, v, float(run.t[0]), parameters=run.parameters)[1]
+            for s in (1.0, -1.0)
+        ]
+        if ends[0] is None or ends[1] is None:
+            return None
+        rise[k] = ends[0] - ends[1]
+    size, k = float(np.linalg.norm(rise)), int(np.argmax(np.abs(rise)))
+    if not abs(rise[k]) > ALONG * size:
+        return None
+    return np.sign(rise[k]) * np.eye(3)[k]
 
 
 def _up(points: dict[str, dict[str, str]]) -> FloatArray:

@@ -14,8 +14,7 @@ from typing import Any
 from zwang.analysis.linearization import Linearization
 from zwang.analysis.statics import Equilibrium
 from zwang.display import counted
-from zwang.multibody.connections import connections, connections_in_words
-from zwang.multibody.pose import SCALAR
+from zwang.multibody.connections import bodies_in_words, connections, connections_in_words
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view import report_tables as tables
@@ -105,6 +104,7 @@ def report_html(
 <p class="soft">{escape(_thinned(run, scene, whole, drawn))}
 <button type="button" class="tool csv-all">all as CSV</button></p>
 {tables.drivers(whole)}
+{tables.springs(whole)}
 {tables.reactions(run, whole)}
 {tables.constraints(whole)}
 {_at_rest(modes, equilibria)}
@@ -168,7 +168,7 @@ def _default_title(run: Run) -> str:
     if parts is None:
         count = counted(len(run.system.coordinates), "coordinate")
         return f"Run of a system in {count}"
-    bodies = counted(sum(b.kind is not SCALAR for b in parts.bodies), "body", "bodies")
+    bodies = bodies_in_words(b.kind for b in parts.bodies)
     joined = connections(parts.joints.values())
     return f"Run of a mechanism of {bodies} and {connections_in_words(joined)}"
 

@@ -12,6 +12,7 @@ from zwang.terms import FloatArray
 from zwang.view.channels import determined, reacting_joints
 from zwang.view.chart import ChartSheet
 from zwang.view.efforts import EffortSeries, effort_series, effort_words
+from zwang.view.report_springs import spring_series
 
 __all__ = ["report_charts"]
 
@@ -34,7 +35,8 @@ def report_charts(sheet: ChartSheet, run: Run, even: Run) -> str:
         names = even.system.coordinates[:MOST_CHARTS]
         drawn += [sheet.add(name, t, {name: even[name]}) for name in names]
     else:
-        drawn += [*_joints(sheet, even), *_drivers(sheet, even), *_scalars(sheet, even)]
+        drawn += [*_joints(sheet, even), *_drivers(sheet, even), *_springs(sheet, even)]
+        drawn += _scalars(sheet, even)
         drawn += _reactions(sheet, even)
     drawn += _constraints(sheet, even)
     unit = "" if run.mechanism is None else "J"
@@ -110,6 +112,18 @@ def _drivers(sheet: ChartSheet, even: Run) -> list[str]:
             title = _part_of(f"{quantity} of {words}", len(series), len(own))
             doubtful = [name for name in series if not determined(even, name)]
             drawn.append(sheet.add(title, even.t, series, unit=unit, doubtful=doubtful))
+    return drawn
+
+
+def _springs(sheet: ChartSheet, even: Run) -> list[str]:
+    """Forces of springs and dampers; tension is positive."""
+    drawn, every = [], spring_series(even)
+    for unit, quantity in (("N", "forces of springs"), ("N m", "moments of springs")):
+        own = [of for of in every if of.unit == unit]
+        if own:
+            series = {of.channel: of.values for of in own[:MOST_LINES]}
+            title = _part_of(quantity, len(series), len(own))
+            drawn.append(sheet.add(title, even.t, series, unit=unit))
     return drawn
 
 

@@ -12,14 +12,17 @@ from zwang.assembly.large_moves import extent
 from zwang.diagnosis.passport import Status
 from zwang.display import counted, plain_number, without_rounding
 from zwang.errors import ZwangError
-from zwang.multibody.pose import SCALAR
+from zwang.multibody.connections import bodies_in_words
 from zwang.results.channel_summary import mean_over_time, rms_over_time
 from zwang.results.mechanism_run import parts_of
 from zwang.results.model_digest import versions
+from zwang.results.resample import at_times
 from zwang.results.run import Run
+from zwang.results.unbounded import unbounded_at
 from zwang.view.channels import PASSPORT_ROWS, reacting_joints
 from zwang.view.efforts import effort_series, effort_words
 from zwang.view.joints import joint_kind
+from zwang.view.report_springs import spring_rows
 from zwang.view.scene import statuses
 
 __all__ = [
@@ -30,16 +33,26 @@ __all__ = [
     "history",
     "made_with",
     "reactions",
+    "springs",
     "summary",
 ]
 
-#: Saved states × (velocities + constraint rows)² up to which works are computed: that solves
-#: dense equations eight times a state, some ten seconds at this limit.
-LEDGER_WORK = 1.5e6
+#: Saved states × (velocities + constraint rows)² up to which works are computed from all of them,
+#: which takes some seconds at this limit; of more from as many as that, but at least so many.
+LEDGER_WORK, LEDGER_STATES = 1e7, 50
 #: Work, against the largest potential energy, that is the rounding of a difference of two.
 NO_WORK = 1e-12
+#: Force against the largest of all, and mean against the root mean square, that is what rounding
+#: and the tolerance of a run leave of a zero; and the time of a largest value that is zero.
+NO_FORCE, NOWHEN = 1e-10, "–"
+#: As in charts.
+MINUS = "\N{MINUS SIGN}"
 #: Heading of a column of times; units stay with what they belong to, on a phone too.
 AT = "at\N{NBSP}t\N{NBSP}[s]"
+#: In place of a number.
+UNBOUNDED = "unbounded"
+#: What holds bodies together and is no joint of some kind: several have an s.
+NOUNS = ("driver", "coupler", "own constraint")
 #: Constraints of a system of functions in a table.
 MOST_CONSTRAINTS = 40
 
@@ -53,8 +66,9 @@ def summary(run: Run) -> str:
     if run.mechanism is not None:
         parts = run.mechanism
         plane = "in space" if parts.kind.plane is None else f"in the plane {parts.kind.name}"
-        facts += [("bodies", f"{sum(b.kind is not SCALAR for b in parts.bodies)}, {plane}")]
-        facts += [("joints", _kinds(parts))]
+        facts += [("mechanism", f"{bodies_in_words(b.kind for b in parts.bodies)}, {plane}")]
+        own = not any(j.kind is not None for j in parts.joints.values()) and parts.joints
+        facts += [("constraints" if own else "joints", _kinds(parts))]
     facts += [
         ("coordinates, velocities", f"{len(system.coordinates)}, {len(system.velocities)}"),
         ("constraint rows", f"{rows}{_rank(run)}"),
@@ -103,21 +117,25 @@ def reactions(run: Run, even: Run) -> str:
     try:
         forces = [np.linalg.norm(even.reaction(name).force, axis=1) for name in joints]
         size = max(force.max(initial=0.0) for force in forces)
-        size *= np.linalg.norm(extent(parts, even.q[0]))  # of the moments of forces
+        turning = size * np.linalg.norm(extent(parts, even.q[0]))  # of the moments of forces
         for name in joints:
             joint, reaction = parts.joints[name], even.reaction(name)
             markers = [m for m in (joint.a, joint.b) if m is not None]
             sizes = [np.linalg.norm(x, axis=1) for x in (reaction.force, reaction.moment)]
-            when = even.t[int(np.argmax(sizes[0]))]
+            force = without_rounding(sizes[0].max(), size, NO_FORCE)
+            moment = without_rounding(sizes[1].max(), turning, NO_FORCE)
+            when = f"{even.t[int(np.argmax(sizes[0]))]:.3g}" if force else NOWHEN
+            poles = [unbounded_at(even, f"{name}.{what}") for what in ("force", "moment")]
+            when = when if poles[0] is None else f"{poles[0]:.3g}"
             bodies = ["ground" if m.body < 0 else parts.bodies[m.body].name for m in markers]
             rows.append(
                 [
                     escape(name),
                     escape(joint_kind(parts, joint)),
                     escape(" – ".join(bodies)),
-                    plain_number(sizes[0].max()),
-                    f"{when:.3g}",
-                    plain_number(without_rounding(sizes[1].max(), size)),
+                    plain_number(force) if poles[0] is None else UNBOUNDED,
+                    when,
+                    plain_number(moment) if poles[1] is None else UNBOUNDED,
                     _tag(known[name]) + _known_components(even, name, known[name]),
                 ]
             )
@@ -138,17 +156,25 @@ def drivers(even: Run) -> str:
     rows = []
     try:
         for k, of in enumerate(effort_series(even)):
-            y = of.values
-            peak = int(np.argmax(np.abs(y)))
+            y, pole = of.values, unbounded_at(even, of.channel)
+            peak, rms = int(np.argmax(np.abs(y))), rms_over_time(even.t, of.values)
             rows.append(
                 [
                     escape(of.name) if k % 3 == 0 else "",
                     escape(of.along) if k % 3 == 0 else "",
                     f"{of.quantity} [{of.unit}]",
-                    plain_number(y[peak]),
-                    f"{even.t[peak]:.3g}",
-                    plain_number(rms_over_time(even.t, y)),
-                    plain_number(mean_over_time(even.t, y)),
+                    *(
+                        [
+                            plain_number(y[peak]),
+                            f"{even.t[peak]:.3g}" if y[peak] else NOWHEN,
+                            plain_number(rms),
+                            plain_number(
+                                without_rounding(mean_over_time(even.t, y), rms, NO_FORCE)
+                            ),
+                        ]
+                        if pole is None
+                        else [UNBOUNDED, f"{pole:.3g}", UNBOUNDED, NOWHEN]
+                    ),
                 ]
             )
     except ZwangError as error:
@@ -156,6 +182,15 @@ def drivers(even: Run) -> str:
     name = words.replace("drivers", "driver").replace("actuators", "actuator")
     heads = [name.replace(" and ", " or "), "along", "quantity", "peak", AT, "RMS", "mean"]
     return f"{heading}{_wide(table(heads, rows, (3, 4, 5, 6), 'full'), words)}"
+
+
+def springs(even: Run) -> str:
+    """Forces of springs and dampers: peak, root mean square and mean."""
+    rows = spring_rows(even)
+    if not rows:
+        return ""
+    made = table(["force", "unit", "peak", AT, "RMS", "mean"], rows, (2, 3, 4, 5), "full")
+    return f"<h2>Springs and dampers</h2>{_wide(made, 'springs and dampers')}"
 
 
 def constraints(even: Run) -> str:
@@ -177,7 +212,7 @@ def constraints(even: Run) -> str:
                     plain_number(np.abs(multipliers).max(initial=0.0)),
                     plain_number(np.abs(force[peak]).max(initial=0.0)),
                     escape(even.system.velocities[most]),
-                    f"{even.t[peak]:.3g}",
+                    f"{even.t[peak]:.3g}" if np.any(force[peak]) else NOWHEN,
                 ]
             )
     except ZwangError as error:
@@ -208,12 +243,16 @@ def energy_balance(run: Run) -> str:
 def _works(run: Run) -> tuple[list[list[str]], str]:
     """Works of the kinds of forces; a sentence where they are not computed."""
     constraint_rows = sum(len(r) for r in run.system.groups.values())
-    if len(run) * (len(run.system.velocities) + constraint_rows) ** 2 > LEDGER_WORK:
+    states = int(LEDGER_WORK / max(len(run.system.velocities) + constraint_rows, 1) ** 2)
+    if len(run) > states and states < LEDGER_STATES:
         return [], (
-            '<p class="soft">The works of single kinds of forces would take long for so many '
-            "states; run.work computes them.</p>"
+            '<p class="soft">The works of single kinds of forces would take long for a system '
+            "of this size. In Python, work of the run computes them.</p>"
         )
     try:
+        if len(run) > states:
+            kept = np.linspace(0, len(run) - 1, states).astype(int)
+            run = at_times(run, np.unique(run.t[kept]))
         work = run.work
     except ZwangError as error:
         return [], f"<p>{escape(str(error))}</p>"
@@ -298,7 +337,9 @@ def table(
     def line(cells: Sequence[str], tag: str) -> str:
         scope = ' scope="col"' if tag == "th" else ""
         made = [
-            f"<{tag}{scope}{' class=n' if k in numbers else ''}>{cell}</{tag}>"
+            f"<{tag}{scope} class=n>{cell.replace('-', MINUS)}</{tag}>"
+            if k in numbers
+            else f"<{tag}{scope}>{cell}</{tag}>"
             for k, cell in enumerate(cells)
         ]
         return f"<tr>{''.join(made)}</tr>"
@@ -347,8 +388,10 @@ def _kinds(parts: Any) -> str:
     counts: dict[str, int] = {}
     for joint in parts.joints.values():
         name = joint_kind(parts, joint)
+        name = "own constraint" if name == "constraint" else name
         counts[name] = counts.get(name, 0) + 1
-    return ", ".join(f"{n} {name}" for name, n in counts.items()) or "none"
+    told = [counted(n, k) if k in NOUNS else f"{n} {k}" for k, n in counts.items()]
+    return ", ".join(told) or "none"
 
 
 def _tolerance(settings: Any) -> str:

@@ -16,9 +16,10 @@ from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view.channels import reacting_joints
 from zwang.view.efforts import effort_series
+from zwang.view.report_springs import spring_series
 from zwang.view.scene import frame_times
 
-__all__ = ["CHART_POINTS", "all_states", "chart_states"]
+__all__ = ["CHART_POINTS", "all_states", "chart_states", "smooth"]
 
 #: Points of a chart: more than pixels across it are not seen.
 CHART_POINTS = 481
@@ -49,6 +50,25 @@ def all_states(
     return at_times(run, np.union1d(saved, even))
 
 
+def smooth(run: Run) -> Run:
+    """A run that was saved at its steps, which are far apart, with states between them.
+
+    A run whose times were asked for stays as it is, and so does one that cannot be computed again.
+    """
+    if run.times is not None or len(run) < 2 or run.t[-1] <= run.t[0]:
+        return run
+    if len(run) * (run.q.shape[1] + run.v.shape[1]) > MOST_ENTRIES:
+        return run
+    even = frame_times(run, CHART_POINTS, None, None)
+    if np.diff(run.t).max() <= DENSE * np.diff(even).max():
+        return run
+    before = [np.nextafter(e.t, run.t[0]) for e in run.events if run.t[0] < e.t <= run.t[-1]]
+    try:
+        return at_times(run, np.unique(np.concatenate([run.t, even, before])))
+    except ZwangError:
+        return run
+
+
 def chart_states(whole: Run, points: int = CHART_POINTS) -> Run:
     """So many of the states of a run, and those around the extreme values of forces."""
     count = len(whole)
@@ -62,12 +82,13 @@ def chart_states(whole: Run, points: int = CHART_POINTS) -> Run:
 
 
 def _watched(run: Run) -> Iterator[FloatArray]:
-    """Own outputs, reactions and efforts over time, as far as they can be computed."""
+    """Own outputs, reactions, efforts and springs over time, as far as they can be computed."""
     for name in run.system.outputs:
         try:
             yield run[name]
         except ZwangError:  # its chart is left out
             continue
+    yield from (spring.values for spring in spring_series(run))
     try:
         for name in reacting_joints(run):
             yield np.linalg.norm(run.reaction(name).force, axis=1)

@@ -133,6 +133,7 @@ class Scene:
     paths : curves fixed in a track, on which points move.
     level : height of the ground where something rolls on it, along `up`; None elsewhere.
     labels : where the name of each track is written, in its axes; None for what is no body.
+    grounded : whether it is known what is up, so that there is a floor.
     about : what is said of a body or joint when it is clicked, ``"body rod"`` → words.
     notes : sentences on what could not be drawn.
     """
@@ -152,6 +153,7 @@ class Scene:
     level: float | None = None
     labels: tuple[FloatArray | None, ...] = ()
     about: Mapping[str, str] = field(default_factory=dict)
+    grounded: bool = True
 
     @cached_property
     def faces(self) -> Faces:

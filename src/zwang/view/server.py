@@ -20,16 +20,37 @@ from urllib.parse import urlsplit
 
 from zwang.errors import InputError, MissingExtraError, ZwangError, shown
 
-__all__ = ["PageServer"]
+__all__ = ["CHARTS_FOLDER", "PageServer"]
 
-#: viser's page is dark with this word in its address, whatever the browser prefers.
-SCHEME = b"""<script>
+#: Name of the folder of charts, by which the page finds it.
+CHARTS_FOLDER = "charts"
+#: viser's page is dark with this word in its address, whatever the browser prefers. On a phone,
+#: where open charts would cover the mechanism, they are folded until somebody touches the page.
+OWN_SCRIPT = b"""<script>
 if (matchMedia("(prefers-color-scheme: dark)").matches) {
   const address = new URL(location.href);
   address.searchParams.set("darkMode", "");
   history.replaceState(null, "", address);
 }
-</script>"""
+const phone = matchMedia("(max-width: 600px) and (orientation: portrait)");
+const timer = setInterval(() => {  // the page may build its controls more than once
+  for (const head of phone.matches ? document.querySelectorAll("#root div") : [])
+    if (head.textContent.trim() === "%s" && head.parentElement.offsetHeight > 100) head.click();
+}, 400);
+setInterval(() => {  // names for those who hear the page: viser writes them beside its fields
+  for (const field of document.querySelectorAll("#root :is([role=slider], input)")) {
+    let row = field;
+    while (row && (row.firstElementChild?.contains(field) || !row.firstElementChild?.textContent))
+      row = row.parentElement;
+    if (row && !field.ariaLabel) field.ariaLabel = row.firstElementChild.textContent;
+  }
+  for (const button of document.querySelectorAll("button"))
+    if (!button.textContent.trim() && !button.ariaLabel)
+      button.ariaLabel = button.closest("[role=alert]") ? "close" : "settings";
+}, 500);
+for (const kind of ["pointerdown", "keydown"])
+  addEventListener(kind, () => clearInterval(timer), { capture: true, once: true });
+</script>""" % CHARTS_FOLDER.encode()
 #: Only one server starts at a time: while it does, its entry is being put under guard.
 _STARTING = threading.Lock()
 
@@ -144,7 +165,7 @@ def _in_colors_of_the_browser(answer: Any) -> Any:
     if not answer.headers.get("Content-Type", "").startswith("text/html"):
         return answer
     packed = answer.headers.get("Content-Encoding") == "gzip"
-    answer.body = _with_first(SCHEME, answer.body, packed=packed)
+    answer.body = _with_first(OWN_SCRIPT, answer.body, packed=packed)
     if "Content-Length" in answer.headers:
         del answer.headers["Content-Length"]
         answer.headers["Content-Length"] = str(len(answer.body))

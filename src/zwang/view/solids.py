@@ -158,19 +158,20 @@ def thickness(parts: Parts, size: float) -> float:
 
 
 def _body_mesh(body: Body, points: list[FloatArray], thin: float) -> Mesh:
-    """The mesh of a body, its shapes, or rods between its joints and a ball for its mass."""
+    """The mesh of a body, its shapes and point masses, or rods between its joints and a ball."""
     if body.mesh is not None:
         return of_file(body.mesh)
+    weights = [ball(2.0 * thin).placed(place, np.eye(3)) for place in body.inertia.points]
     if body.inertia.shapes:
-        return join([of_shape(s, thin) for s in body.inertia.shapes])
+        return join([*(of_shape(s, thin) for s in body.inertia.shapes), *weights])
     center = body.inertia.center
     pairs = list(pairwise(points))
     if len(points) > 2:
         pairs.append((points[-1], points[0]))
     if points:
         pairs.append((center, min(points, key=lambda p: float(np.linalg.norm(p - center)))))
-    heavy = ball(2.0 * thin).placed(center, np.eye(3))
-    return join([*(rod(a, b, 0.8 * thin) for a, b in pairs), heavy])
+    heavy = [ball(2.0 * thin).placed(center, np.eye(3))] if len(weights) < 2 else weights
+    return join([*(rod(a, b, 0.8 * thin) for a, b in pairs), *heavy])
 
 
 def _length(body: Body, points: list[FloatArray]) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 from zwang.arguments.values import path_of
 from zwang.errors import InputError, shown
 from zwang.results.run import Run
-from zwang.view.player import SCENE_SCRIPTS, Amplitude, Clip, asset, player_figure
+from zwang.view.player import SCENE_SCRIPTS, Amplitude, Clip, asset, common_newton, player_figure
 from zwang.view.points import scene_of_points
 from zwang.view.scene import farthest_body, frame_count, scene_of
 
@@ -28,6 +28,8 @@ POLICY = (
 )
 #: By which a page is known again as one that was written here.
 MARK = '<meta name="generator" content="Zwang">'
+#: Heading of a page that was given none.
+UNTITLED = "The mechanism in motion"
 #: Height of the frame in a notebook [pixels].
 HEIGHT = 520
 
@@ -54,7 +56,7 @@ class StaticScene:
 
     def _repr_html_(self) -> str:
         return (
-            f'<iframe srcdoc="{escape(self.html)}" title="The mechanism in motion" width="100%" '
+            f'<iframe srcdoc="{escape(self.html)}" title="{UNTITLED}" width="100%" '
             f'height="{self.height}" style="border:0" allow="fullscreen" allowfullscreen></iframe>'
         )
 
@@ -75,7 +77,7 @@ def show(
 
     Parameters
     ----------
-    title : heading; none by default.
+    title : heading; a general one by default.
     labels : of the runs; numbers by default.
     frames, start, end, forces : as for `zwang.view.scene.scene_of`.
     traces : the same; the body that gets about most by default.
@@ -92,21 +94,25 @@ def show(
     if labels is not None and (isinstance(labels, str) or len(labels) != len(runs)):
         raise InputError("labels", expected=f"a list of {len(runs)}, one for each run")
     names = labels or [f"run {k + 1}" for k in range(len(runs))]
-    figures, notes = [], []
-    for run, label in zip(runs, names, strict=True):
+    scenes = []
+    for run in runs:
         if run.mechanism is None:
-            scene = scene_of_points(run, frames=frames, start=start, end=end)
-        else:
-            scene = scene_of(
-                run,
-                frames=frame_count(run) if frames is None else frames,
-                start=start,
-                end=end,
-                traces=farthest_body(run) if traces is None else traces,
-                forces=forces,
-            )
-        name = label if len(runs) > 1 else title or "The mechanism in motion"
-        figure = player_figure([Clip(scene, note=label if len(runs) > 1 else "")], name=name)
+            scenes.append(scene_of_points(run, frames=frames, start=start, end=end))
+            continue
+        scene = scene_of(
+            run,
+            frames=frame_count(run) if frames is None else frames,
+            start=start,
+            end=end,
+            traces=farthest_body(run) if traces is None else traces,
+            forces=forces,
+        )
+        scenes.append(scene)
+    figures, notes, newton = [], [], common_newton(scenes)
+    for scene, label in zip(scenes, names, strict=True):
+        name = label if len(runs) > 1 else title or UNTITLED
+        clip = Clip(scene, note=label if len(runs) > 1 else "")
+        figure = player_figure([clip], name=name, newton=newton)
         figures.append(figure.replace("<figure", '<figure data-clock="shared"', 1))
         notes += scene.notes
     return StaticScene(static_page(figures, title, notes), height)
@@ -128,14 +134,12 @@ def choices(
 
 def static_page(figures: Sequence[str], title: str | None, notes: Sequence[str] = ()) -> str:
     """The text of a page with figures."""
-    heading = f"<h1>{escape(title)}</h1>" if title else ""
-    said = f"<p>{escape(' '.join(notes))}</p>" if notes else "<p></p>" if title else ""
     theme = '<button type="button" class="tool theme">light or dark</button>'
-    header = f"<header>{heading}{said}{theme}</header>" if heading or said else ""
+    heading = f"<h1>{escape(title or UNTITLED)}</h1><p>{escape(' '.join(notes))}</p>"
     return page_text(
-        title or "Zwang",
+        title or UNTITLED,
         ("scene.css", "static.css"),
-        f"{header}<main>{''.join(figures)}</main>",
+        f"<header>{heading}{theme}</header><main>{''.join(figures)}</main>",
         SCENE_SCRIPTS,
     )
 

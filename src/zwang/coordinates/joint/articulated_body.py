@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zwang.codegen.casadi_operators import minus, plus, times
+from zwang.codegen.casadi_operators import minus, plus, times, written_once
 from zwang.coordinates.joint.tree import MOTIONS, Link
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class Links:
 
         self.links, self.q, self.v, self.numbers = links, q, v, numbers
         self.zero, self.z = ca.SX.zeros(3, 1), ca.SX(ca.DM([0, 0, 1]))
+        self.one = ca.densify(ca.SX.eye(3))
         own = range(len(links))
         self.turns = [self._turn(i) for i in own] if turns is None else list(turns)
         self._ways: dict[int, tuple[tuple[Turn | None, casadi.SX], ...]] = {}
@@ -116,35 +117,21 @@ class Links:
     # --- outwards: turns, spins, accelerations at v̂̇ = 0 -------------------------------------------
 
     def _outwards(self) -> None:
-        import casadi as ca
-
         for i, link in enumerate(self.links):
             if link.motion == "scalar":
                 continue
-            E, d = self.numbers.E[i], self.numbers.d[i]
-            alpha, a, Omega = self.rest[link.parent]
-            spin = self.spins[link.parent]
-            alpha, a, spin = (ca.mtimes(E.T, x) for x in (alpha, plus_product(a, Omega, d), spin))
-            along = self._along(i)
-            if not along.is_zero():
-                a = a + (self._omega_square(alpha, spin)[:, 2] * along)
-            if link.motion == "prismatic":
-                a = a + 2.0 * ca.cross(spin, self.z * self.v[link.v])
-            alpha, a, spin = (self._inwards(i, x) for x in (alpha, a, spin))
-            relative = self._relative_spin(i)
-            alpha = alpha + ca.cross(spin, relative)
-            spin = spin + relative
-            self.spins[i] = spin
-            self.rest[i] = alpha, a, self._omega_square(alpha, spin)
+            spin, (alpha, a, Omega) = self.spins[link.parent], self.rest[link.parent]
+            placed, turn = (self.numbers.E[i], self.numbers.d[i]), self.turns[i]
+            turn = self.one if turn is None else turn
+            moving = self._relative_spin(i), self._along(i), self._sliding(i)
+            spin, *rest = _moved_on(spin, alpha, a, Omega, *placed, turn, *moving)
+            self.spins[i], self.rest[i] = spin, tuple(rest)
 
     def _turn(self, i: int) -> casadi.SX | None:
         """T of a link, None where it does not turn."""
-        import casadi as ca
-
         link = self.links[i]
         if link.motion == "revolute":
-            c, s = ca.cos(self.q[link.q]), ca.sin(self.q[link.q])
-            return ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s, c, 0), ca.horzcat(0, 0, 1))
+            return _about_z(self.q[link.q])
         if link.motion in ("spherical", "free"):
             return rotation(self.q[link.q + MOTIONS[link.motion][0] - 4 :][:4])
         return None
@@ -164,50 +151,21 @@ class Links:
             return self.v[end - 3 : end]
         return self.zero
 
-    @staticmethod
-    def _omega_square(alpha: casadi.SX, w: casadi.SX) -> casadi.SX:
-        """Ω = α̃ + ω̃ω̃."""
-        import casadi as ca
-
-        (x, y, z), (a, b, c) = (w[0], w[1], w[2]), (alpha[0], alpha[1], alpha[2])
-        xy, xz, yz = times(x, y), times(x, z), times(y, z)
-        xx, yy, zz = times(x, x), times(y, y), times(z, z)
-        return ca.blockcat(
-            [
-                [-plus(yy, zz), minus(xy, c), plus(xz, b)],
-                [plus(xy, c), -plus(xx, zz), minus(yz, a)],
-                [minus(xz, b), plus(yz, a), -plus(xx, yy)],
-            ]
-        )
-
-    def _inwards(self, i: int, x: casadi.SX) -> casadi.SX:
-        """Tᵀ x: from the axes of the joint to those of the link."""
-        import casadi as ca
-
-        T = self.turns[i]
-        return x if T is None else ca.mtimes(T.T, x)
+    def _sliding(self, i: int) -> casadi.SX:
+        """ṡ z of a link."""
+        link = self.links[i]
+        return self.z * self.v[link.v] if link.motion == "prismatic" else self.zero
 
     def tensor(self, i: int) -> casadi.SX:
         """Moments of inertia of a link about its origin."""
-        import casadi as ca
-
-        j = self.numbers.inertia[i]
-        return ca.vertcat(
-            ca.horzcat(j[0], j[1], j[2]),
-            ca.horzcat(j[1], j[3], j[4]),
-            ca.horzcat(j[2], j[4], j[5]),
-        )
+        return _tensor(self.numbers.inertia[i])
 
     def own_wrench(self, i: int) -> tuple[casadi.SX, casadi.SX]:
         """What a link needs to move by α₀, a₀: n, f."""
-        import casadi as ca
-
         if self.links[i].motion == "scalar":
             return self.zero, self.zero
-        (alpha, a, Omega), w = self.rest[i], self.spins[i]
-        c, J = self.numbers.moment[i], self.tensor(i)
-        n = plus_cross(plus_cross(ca.mtimes(J, alpha), w, ca.mtimes(J, w)), c, a)
-        return n, plus_product(self.numbers.mass[i] * a, Omega, c)
+        weight = self.numbers.mass[i], self.numbers.moment[i], self.numbers.inertia[i]
+        return _own_wrench(*weight, *self.rest[i], self.spins[i])
 
     # --- inwards and out again: articulated bodies ------------------------------------------------
 
@@ -285,9 +243,7 @@ class Links:
     def carried(self, i: int, n: casadi.SX, f: casadi.SX) -> tuple[casadi.SX, casadi.SX]:
         """A wrench on a link, at the origin and in the axes of its parent."""
         for turn, shift in self.way(i):
-            if turn is not None:
-                n, f = turn.vector(n), turn.vector(f)
-            n = plus_cross(n, shift, f)
+            n, f = _wrench_carried(self.one if turn is None else turn.R, shift, n, f)
         return n, f
 
     def reached(self, i: int, delta: casadi.SX) -> casadi.SX:
@@ -321,18 +277,14 @@ class Links:
 
     def world(self, i: int) -> tuple[casadi.SX, casadi.SX]:
         """R_WL and the origin of a link."""
-        import casadi as ca
-
         if i not in self._worlds:
-            link = self.links[i]
-            R, o = self.world(link.parent)
-            o = o + ca.mtimes(R, self.numbers.d[i])
-            R = ca.mtimes(R, self.numbers.E[i])
-            o = o + R[:, 2] * self._along(i)
+            link, turn = self.links[i], self.turns[i]
+            placed = self.numbers.E[i], self.numbers.d[i]
+            turn = self.one if turn is None else turn
+            R, o = _placed_on(*self.world(link.parent), *placed, turn, self._along(i))
             if link.motion == "free":
                 o = self.q[link.q : link.q + 3]
-            T = self.turns[i]
-            self._worlds[i] = R if T is None else ca.mtimes(R, T), o
+            self._worlds[i] = R, o
         return self._worlds[i]
 
     def origin_velocity(self, i: int) -> casadi.SX:
@@ -340,16 +292,16 @@ class Links:
         import casadi as ca
 
         if i not in self._origins:
-            link = self.links[i]
+            link, turn = self.links[i], self.turns[i]
             if link.motion == "free":
-                u = self.v[link.v : link.v + 3]
+                assert turn is not None  # a free link turns
+                self._origins[i] = ca.mtimes(turn.T, self.v[link.v : link.v + 3])
             else:
-                E, d, spin = self.numbers.E[i], self.numbers.d[i], self.spins[link.parent]
-                u = ca.mtimes(E.T, self.origin_velocity(link.parent) + ca.cross(spin, d))
-                u = u + ca.cross(ca.mtimes(E.T, spin), self.z * self._along(i))
-                if link.motion == "prismatic":
-                    u = u + self.z * self.v[link.v]
-            self._origins[i] = self._inwards(i, u)
+                base = self.origin_velocity(link.parent), self.spins[link.parent]
+                placed = self.numbers.E[i], self.numbers.d[i]
+                turn = self.one if turn is None else turn
+                moving = self._along(i), self._sliding(i)
+                self._origins[i] = _velocity_on(*base, *placed, turn, *moving)
         return self._origins[i]
 
     def parameters(self, i: int) -> casadi.SX:
@@ -428,9 +380,11 @@ class Turn:
 
     def __init__(self, R: casadi.SX, axis: int | None = None) -> None:
         self.R, self.axis = R, axis
-        for k in range(3):
-            others = [R[k, i] for i in range(3) if i != k] + [R[i, k] for i in range(3) if i != k]
-            if axis is None and R[k, k].is_one() and all(x.is_zero() for x in others):
+        entries: list[Any] = R.elements() if axis is None else []  # by columns
+        for k in range(3) if entries else ():
+            others = [entries[3 * i + k] for i in range(3) if i != k]
+            others += [entries[3 * k + i] for i in range(3) if i != k]
+            if entries[4 * k].is_one() and all(x.is_zero() for x in others):
                 self.axis = k
 
     def vector(self, x: casadi.SX) -> casadi.SX:
@@ -479,6 +433,129 @@ class Turn:
         return result
 
 
+# What is written for each link, once for all of them. A link that does not turn has T = 1, one that
+# does not slide ṡ = 0, and what these take away is not written down.
+
+
+@written_once(1)
+def _about_z(angle: casadi.SX) -> casadi.SX:
+    """T of a turn about z."""
+    import casadi as ca
+
+    c, s = ca.cos(angle), ca.sin(angle)
+    return ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s, c, 0), ca.horzcat(0, 0, 1))
+
+
+@written_once(6)
+def _tensor(j: casadi.SX) -> casadi.SX:
+    """The tensor of six entries 00, 01, 02, 11, 12, 22."""
+    import casadi as ca
+
+    return ca.vertcat(
+        ca.horzcat(j[0], j[1], j[2]),
+        ca.horzcat(j[1], j[3], j[4]),
+        ca.horzcat(j[2], j[4], j[5]),
+    )
+
+
+def _omega_square(alpha: casadi.SX, w: casadi.SX) -> casadi.SX:
+    """Ω = α̃ + ω̃ω̃."""
+    import casadi as ca
+
+    (x, y, z), (a, b, c) = (w[0], w[1], w[2]), (alpha[0], alpha[1], alpha[2])
+    xy, xz, yz = times(x, y), times(x, z), times(y, z)
+    xx, yy, zz = times(x, x), times(y, y), times(z, z)
+    return ca.blockcat(
+        [
+            [-plus(yy, zz), minus(xy, c), plus(xz, b)],
+            [plus(xy, c), -plus(xx, zz), minus(yz, a)],
+            [minus(xz, b), plus(yz, a), -plus(xx, yy)],
+        ]
+    )
+
+
+@written_once(3, 3, 3, (3, 3), (3, 3), 3, (3, 3), 3, 1, 3)
+def _moved_on(
+    spin: casadi.SX,
+    alpha: casadi.SX,
+    a: casadi.SX,
+    Omega: casadi.SX,
+    E: casadi.SX,
+    d: casadi.SX,
+    T: casadi.SX,
+    relative: casadi.SX,
+    along: casadi.SX,
+    sliding: casadi.SX,
+) -> tuple[casadi.SX, ...]:
+    """ω, α₀, a₀ and Ω of a link from those of its parent."""
+    import casadi as ca
+
+    alpha, a, spin = (ca.mtimes(E.T, x) for x in (alpha, plus_product(a, Omega, d), spin))
+    a = a + (_omega_square(alpha, spin)[:, 2] * along) + 2.0 * ca.cross(spin, sliding)
+    alpha, a, spin = (ca.mtimes(T.T, x) for x in (alpha, a, spin))
+    alpha, spin = alpha + ca.cross(spin, relative), spin + relative
+    return spin, alpha, a, _omega_square(alpha, spin)
+
+
+@written_once(1, 3, 6, 3, 3, (3, 3), 3)
+def _own_wrench(
+    m: casadi.SX,
+    c: casadi.SX,
+    tensor: casadi.SX,
+    alpha: casadi.SX,
+    a: casadi.SX,
+    Omega: casadi.SX,
+    w: casadi.SX,
+) -> tuple[casadi.SX, casadi.SX]:
+    """n = J α₀ + ω × J ω + c × a₀ and f = m a₀ + Ω c."""
+    import casadi as ca
+
+    J = _tensor(tensor)
+    n = plus_cross(plus_cross(ca.mtimes(J, alpha), w, ca.mtimes(J, w)), c, a)
+    return n, plus_product(m * a, Omega, c)
+
+
+@written_once((3, 3), 3, 3, 3)
+def _wrench_carried(
+    R: casadi.SX, shift: casadi.SX, n: casadi.SX, f: casadi.SX
+) -> tuple[casadi.SX, casadi.SX]:
+    """A wrench in other axes, and then about a point from which its own is at `shift`."""
+    import casadi as ca
+
+    n, f = ca.mtimes(R, n), ca.mtimes(R, f)
+    return plus_cross(n, shift, f), f
+
+
+@written_once((3, 3), 3, (3, 3), 3, (3, 3), 1)
+def _placed_on(
+    R: casadi.SX, o: casadi.SX, E: casadi.SX, d: casadi.SX, T: casadi.SX, along: casadi.SX
+) -> tuple[casadi.SX, casadi.SX]:
+    """R_WL and the origin of a link from those of its parent."""
+    import casadi as ca
+
+    o = o + ca.mtimes(R, d)
+    R = ca.mtimes(R, E)
+    return ca.mtimes(R, T), o + R[:, 2] * along
+
+
+@written_once(3, 3, (3, 3), 3, (3, 3), 1, 3)
+def _velocity_on(
+    velocity: casadi.SX,
+    spin: casadi.SX,
+    E: casadi.SX,
+    d: casadi.SX,
+    T: casadi.SX,
+    along: casadi.SX,
+    sliding: casadi.SX,
+) -> casadi.SX:
+    """Velocity of a link's origin from those of its parent, in its own axes."""
+    import casadi as ca
+
+    arm = ca.vertcat(0, 0, along)
+    u = ca.mtimes(E.T, velocity + ca.cross(spin, d))
+    return ca.mtimes(T.T, u + ca.cross(ca.mtimes(E.T, spin), arm) + sliding)
+
+
 def rotation(e: casadi.SX) -> casadi.SX:
     """The rotation matrix of Euler parameters."""
     import casadi as ca
@@ -488,6 +565,7 @@ def rotation(e: casadi.SX) -> casadi.SX:
     return ca.reshape(config_of(SPATIAL, ca.vertcat(0, 0, 0, e))[3:], 3, 3).T
 
 
+@written_once(4, 4)
 def product(a: casadi.SX, b: casadi.SX) -> casadi.SX:
     """Euler parameters of a rotation b followed by a: R(a b) = R(a) R(b)."""
     import casadi as ca

@@ -140,10 +140,10 @@ class ProjectedMechanism:
         found = []
         if values:
             told = ", ".join(f"{name} = {float(value):g}" for name, value in values.items())
-            letter = next(iter(values))
+            symbols = ", ".join(f'"{name}": sympy.Symbol("{name}")' for name in values)
+            kept = "keeps a letter" if len(values) == 1 else "keeps letters"
             found.append(
-                f"dimensions are numbers here, with {told}; "
-                f'parameters={{"{letter}": sympy.Symbol("{letter}")}} keeps a letter'
+                f"dimensions are numbers here, with {told}; parameters={{{symbols}}} {kept}"
             )
         follow = [
             name

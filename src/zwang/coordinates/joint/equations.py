@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zwang.codegen.casadi_operators import written_once
 from zwang.coordinates.joint.articulated_body import (
     Base,
     EliminatedFreedom,
@@ -180,9 +181,7 @@ class Recursion(Links):
                 if turn is not None:
                     c, J = turn.vector(c), turn.symmetric(J)
                 if not shift.is_zero():
-                    x, y = ca.skew(shift), ca.skew(c)
-                    J = J - symmetric(ca.mtimes(y, x) + ca.mtimes(x, y) + m * ca.mtimes(x, x))
-                    c = c + m * shift
+                    c, J = _shifted(m, c, J, shift)
             up = link.parent
             masses[up], moments[up], tensors[up] = masses[up] + m, moments[up] + c, tensors[up] + J
             n, f = self.carried(i, n, f)
@@ -229,12 +228,8 @@ class Recursion(Links):
         if key in self._seen:
             return self._seen[key]
         i, kind = self.tree.link_of[body], self.tree.parts.bodies[body].kind
-        R_L, o = self.world(i)
-        R, arm = ca.mtimes(R_L, R_LF), ca.mtimes(R_L, at)
-        P, spin = o + arm, self.spins[i]
-        alpha, a, Omega = self.rest[i]
-        velocity = ca.mtimes(R_L, self.origin_velocity(i) + ca.cross(spin, at))
-        rest = ca.mtimes(R_L, a + ca.mtimes(Omega, at)) + self.gravity
+        motion = self.origin_velocity(i), self.spins[i], *self.rest[i], self.gravity
+        P, R, v, rest = _frame_on_link(*self.world(i), *motion, R_LF, at)
         B = {}
         for j in self.tree.ancestors(i):
             link, (R_j, o_j) = self.links[j], self.world(j)
@@ -242,15 +237,8 @@ class Recursion(Links):
                 if link.motion == "free" and k < link.v + 3:
                     B[k] = ca.vertcat(ca.SX(ca.DM.eye(3)[:, k - link.v]), self.zero)
                     continue
-                axis = ca.mtimes(R_j, turn)
-                linear = ca.cross(axis, P - o_j) + ca.mtimes(R_j, move)
-                B[k] = ca.vertcat(linear, ca.mtimes(R.T, axis))
-        found = FrameOnLink(
-            ca.vertcat(P, ca.vec(R.T)),
-            ca.vertcat(velocity, ca.mtimes(R_LF.T, spin)),
-            B,
-            ca.vertcat(rest, ca.mtimes(R_LF.T, alpha)),
-        )
+                B[k] = _moved_by(R_j, o_j, turn, move, P, R)
+        found = FrameOnLink(ca.vertcat(P, ca.vec(R.T)), v, B, rest)
         if kind.plane is not None:
             i, j, k = kind.plane
             a, b, places = (k + 1) % 3, (k + 2) % 3, [i, j, 3 + k]
@@ -302,8 +290,9 @@ class Recursion(Links):
         phi, psi, b, *blocks = traced.function.call(self._arguments(element, seen, numbers))
         A = ca.SX(traced.rows, self.tree.nv)
         for s, block in zip(seen, blocks, strict=True):
-            for k, column in s.B.items():
-                A[:, k] = A[:, k] + ca.mtimes(block, column)
+            if s.B:
+                places = list(s.B)
+                A[:, places] = A[:, places] + ca.mtimes(block, ca.horzcat(*s.B.values()))
             if s.rest.numel():
                 b = b - ca.mtimes(block, s.rest)
         value = phi if traced.level == "position" else None
@@ -329,6 +318,54 @@ class Recursion(Links):
         return ca.vertcat(none, *q), ca.vertcat(none, *v)
 
 
+@written_once((3, 3), 3, 3, 3, 3, 3, (3, 3), 3, (3, 3), 3)
+def _frame_on_link(
+    R_L: casadi.SX,
+    o: casadi.SX,
+    velocity: casadi.SX,
+    spin: casadi.SX,
+    alpha: casadi.SX,
+    a: casadi.SX,
+    Omega: casadi.SX,
+    gravity: casadi.SX,
+    R_LF: casadi.SX,
+    at: casadi.SX,
+) -> tuple[casadi.SX, ...]:
+    """Place, axes, velocities and accelerations at v̂̇ = 0 of a frame, from those of its link."""
+    import casadi as ca
+
+    speed = ca.mtimes(R_L, velocity + ca.cross(spin, at))
+    rest = ca.mtimes(R_L, a + ca.mtimes(Omega, at)) + gravity
+    v = ca.vertcat(speed, ca.mtimes(R_LF.T, spin))
+    rest = ca.vertcat(rest, ca.mtimes(R_LF.T, alpha))
+    return o + ca.mtimes(R_L, at), ca.mtimes(R_L, R_LF), v, rest
+
+
+@written_once((3, 3), 3, 3, 3, 3, (3, 3))
+def _moved_by(
+    R_j: casadi.SX, o_j: casadi.SX, turn: casadi.SX, move: casadi.SX, P: casadi.SX, R: casadi.SX
+) -> casadi.SX:
+    """Velocities of a frame at P with axes R by one of a link that carries it."""
+    import casadi as ca
+
+    axis = ca.mtimes(R_j, turn)
+    linear = ca.cross(axis, P - o_j) + ca.mtimes(R_j, move)
+    return ca.vertcat(linear, ca.mtimes(R.T, axis))
+
+
+@written_once(1, 3, (3, 3), 3)
+def _shifted(
+    m: casadi.SX, c: casadi.SX, J: casadi.SX, shift: casadi.SX
+) -> tuple[casadi.SX, casadi.SX]:
+    """Mass moment and tensor about a point from which their own is at `shift`."""
+    import casadi as ca
+
+    x, y = ca.skew(shift), ca.skew(c)
+    J = J - symmetric(ca.mtimes(y, x) + ca.mtimes(x, y) + m * ca.mtimes(x, x))
+    return c + m * shift, J
+
+
+@written_once(3, 3, 3, 3)
 def _power(alpha: casadi.SX, a: casadi.SX, n: casadi.SX, f: casadi.SX) -> casadi.SX:
     import casadi as ca
 

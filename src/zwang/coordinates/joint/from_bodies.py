@@ -239,6 +239,13 @@ def symbolic(tree: Tree, x: casadi.SX) -> LinkConstants:
 
     values: dict[str, list[casadi.SX]] = {}
     for name, places in LinkConstants.places(tree).items():
-        entries = [x[e.ravel().tolist()] for e in places]
-        values[name] = [ca.reshape(e, 3, 3).T for e in entries] if places.ndim == 3 else entries
+        if not len(places):
+            values[name] = []
+            continue
+        # All entries at once, those of each matrix by columns, and then apart.
+        by_columns = places.swapaxes(1, 2) if places.ndim == 3 else places
+        rows = places.shape[1] if places.ndim > 1 else 1
+        entries = x[by_columns.ravel().tolist()]
+        apart = 3 if places.ndim == 3 else 1
+        values[name] = ca.horzsplit(ca.reshape(entries, rows, entries.numel() // rows), apart)
     return LinkConstants(**values)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from zwang.caching import PassedOn, Remembered, computed_once
 from zwang.coordinates.embedding import has_massless_motion
 from zwang.coordinates.joint.by_link import tree_kernel, tree_program
@@ -40,6 +42,7 @@ class JointCoordinateCache(PassedOn):
     tree: Tree
     structure: ConstantPattern
     values: Remembered[bytes, JointConstants] = field(default_factory=lambda: Remembered(KEPT))
+    dimensions: Remembered[bytes, Dimensions] = field(default_factory=lambda: Remembered(KEPT))
     systems: dict[tuple[bytes, Pattern], JointEquations] = field(default_factory=dict)
     programs: dict[tuple[bytes, Pattern, int], TapeProgram] = field(default_factory=dict)
     change_by_link: CoordinateChangeByCalls | None = None
@@ -58,8 +61,29 @@ class JointCoordinateCache(PassedOn):
         key = p.tobytes()
         found = self.values.get(key)
         if found is None:
-            found = self.values[key] = JointConstants(self, p.copy())
+            p = p.copy()
+            found = self.values[key] = JointConstants(self, p, self._dimensions(p))
         return found
+
+    def _dimensions(self, p: FloatArray) -> Dimensions:
+        """What follows from frames and masses, which a controller's output leaves as they are."""
+        key = p[self._decisive].tobytes()
+        found = self.dimensions.get(key)
+        if found is None:
+            found = self.dimensions[key] = Dimensions(self, p)
+        return found
+
+    @computed_once
+    def _decisive(self) -> np.ndarray:
+        """Which parameters may decide about frames, masses and zeros: not those of laws alone."""
+        parts = self.tree.parts
+        slots, decides = parts.slots, np.ones(parts.defaults.size, dtype=bool)
+        laws = [f"{e.name}.{number}" for e in parts.forces for number in e.numbers]
+        for name in (*parts.parameters, *laws):
+            if name in slots:
+                decides[slice(*slots[name])] = False
+        decides[self.structure.axes] = decides[self.structure.values] = True
+        return decides
 
     def vector_of(self, p: FloatArray) -> FloatArray:
         """The link constants for some parameters, as one array."""
@@ -71,8 +95,13 @@ MET = 1e-9
 
 
 @dataclass
-class JointConstants:
-    """What is found of a mechanism for some parameters."""
+class Dimensions:
+    """What is found of a mechanism for its frames and masses, whatever its forces are.
+
+    Attributes
+    ----------
+    p : parameters with these frames and masses.
+    """
 
     found: JointCoordinateCache
     p: FloatArray
@@ -86,6 +115,11 @@ class JointConstants:
     def vector(self) -> FloatArray:
         """The same as one array."""
         return self.numbers.vector
+
+    @computed_once
+    def pattern(self) -> tuple[bytes, Pattern]:
+        """Which numbers of the mechanism and of its links are structure."""
+        return self.found.structure.pattern(self.p), self.numbers.pattern()
 
     @computed_once
     def has_massless_motion(self) -> bool:
@@ -106,6 +140,35 @@ class JointConstants:
                 return True
         return False
 
+
+@dataclass
+class JointConstants:
+    """What is found of a mechanism for some parameters.
+
+    Attributes
+    ----------
+    dimensions : what follows from frames and masses, shared by parameters that agree in these.
+    """
+
+    found: JointCoordinateCache
+    p: FloatArray
+    dimensions: Dimensions
+
+    @property
+    def numbers(self) -> LinkConstants:
+        """The link constants."""
+        return self.dimensions.numbers
+
+    @property
+    def vector(self) -> FloatArray:
+        """The same as one array."""
+        return self.dimensions.vector
+
+    @property
+    def has_massless_motion(self) -> bool:
+        """Whether a joint may move its body without meeting inertia."""
+        return self.dimensions.has_massless_motion
+
     def program_by_link(self, lanes: int) -> TapeProgram:
         """The program of a large tree link by link."""
         found, tree, first = self.found, self.found.tree, self.p.size
@@ -114,7 +177,7 @@ class JointConstants:
             entry.carrier = found.change_by_link = CoordinateChangeByCalls(
                 "joint", entry.into, entry.scales, lambda name: tree_kernel(tree, first, name)
             )
-        key = found.structure.pattern(self.p), self.numbers.pattern(), lanes
+        key = *self.dimensions.pattern, lanes
         if key not in found.programs:
             constants = dict(found.structure.constants(self.p))
             constants |= {first + k: value for k, value in key[1]}
@@ -125,7 +188,7 @@ class JointConstants:
     def system(self) -> JointEquations:
         """The mechanism in the coordinates of its joints."""
         found, numbers = self.found, self.numbers
-        key = found.structure.pattern(self.p), numbers.pattern()
+        key = self.dimensions.pattern
         if key not in found.systems:
             constants = found.structure.constants(self.p)
             written = TreeExpressions.of(

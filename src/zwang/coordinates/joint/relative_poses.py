@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from zwang.codegen.casadi_operators import written_once
 from zwang.coordinates.joint.articulated_body import product
 from zwang.coordinates.joint.link_constants import CYCLES, LinkConstants
 from zwang.coordinates.joint.tree import Branch, Tree
@@ -108,14 +109,8 @@ def _steps(
     """Slide or angle, and its rate, of each link of a branch."""
     import casadi as ca
 
-    (arm_a, X_a), (arm_b, X_b) = markers
-    A, B = ca.mtimes(a.R, X_a), ca.mtimes(b.R, X_b)
-    at_a, at_b = ca.mtimes(a.R, arm_a), ca.mtimes(b.R, arm_b)
-    R, apart = ca.mtimes(A.T, B), b.r + at_b - a.r - at_a
-    spin = b.spin - a.spin
-    moving = b.velocity + ca.cross(b.spin, at_b) - a.velocity - ca.cross(a.spin, at_a)
-    moving = ca.mtimes(A.T, moving - ca.cross(a.spin, apart))
-    apart = ca.mtimes(A.T, apart)
+    poses = [(x.r, x.R, x.velocity, x.spin) for x in (a, b)]
+    A, B, R, apart, moving, spin = _relative(*poses[0], *poses[1], *markers[0], *markers[1])
     turns = [axis for motion, axis in branch.steps if motion == "revolute"]
     found = []
     for motion, axis in branch.steps:
@@ -129,6 +124,32 @@ def _steps(
             bend = _oblique_bend if branch.oblique else _bend
             found.append(bend(R, A, B, spin, turns, axis))
     return found
+
+
+@written_once(3, (3, 3), 3, 3, 3, (3, 3), 3, 3, 3, (3, 3), 3, (3, 3))
+def _relative(
+    r_a: casadi.SX,
+    R_a: casadi.SX,
+    velocity_a: casadi.SX,
+    spin_a: casadi.SX,
+    r_b: casadi.SX,
+    R_b: casadi.SX,
+    velocity_b: casadi.SX,
+    spin_b: casadi.SX,
+    arm_a: casadi.SX,
+    X_a: casadi.SX,
+    arm_b: casadi.SX,
+    X_b: casadi.SX,
+) -> tuple[casadi.SX, ...]:
+    """Axes of two markers, those of the second in those of the first, s, ṡ and ω_ab."""
+    import casadi as ca
+
+    A, B = ca.mtimes(R_a, X_a), ca.mtimes(R_b, X_b)
+    at_a, at_b = ca.mtimes(R_a, arm_a), ca.mtimes(R_b, arm_b)
+    apart = r_b + at_b - r_a - at_a
+    moving = velocity_b + ca.cross(spin_b, at_b) - velocity_a - ca.cross(spin_a, at_a)
+    moving = ca.mtimes(A.T, moving - ca.cross(spin_a, apart))
+    return A, B, ca.mtimes(A.T, B), ca.mtimes(A.T, apart), moving, spin_b - spin_a
 
 
 def _bend(

@@ -52,7 +52,7 @@ NUMBERS = ("coefficient", "radius", "viscous", "velocity")
 #: The same where it is viscous alone.
 VISCOUS = ("viscous",)
 #: What they are where they are not given.
-DEFAULTS = {"coefficient": None, "radius": None, "viscous": 0.0, "velocity": 1e-3}
+DEFAULTS = {"coefficient": None, "radius": None, "viscous": None, "velocity": 1e-3}
 
 
 def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -> Element:
@@ -60,9 +60,15 @@ def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -
     what = f"friction in {joint.name!r}"
     _require_kind(what, joint, WITH_FRICTION)
     assert joint.kind is not None
-    numbers: dict[str, Any] = {}
+    if given["coefficient"] is None and given["viscous"] is None:
+        raise InputError(
+            what,
+            must="have a coefficient=, viscous= or effort=",
+            but="has none, and would have no effect",
+        )
+    numbers: dict[str, Any] = {"viscous": np.asarray(0.0)}
     for name in NUMBERS:
-        if name in ("coefficient", "radius") and given[name] is None:
+        if name != "velocity" and given[name] is None:
             continue
         given_number = number(f"{name} of {what}", given[name])
         if given_number < 0.0:
@@ -98,7 +104,11 @@ def friction_by_law(
         raise InputError(
             f"effort of {what}", found=shown(effort), expected="a function of pressure and rate"
         )
-    beside = [name for name in NUMBERS if given[name] != DEFAULTS[name]]
+    beside = [
+        name
+        for name in NUMBERS
+        if given[name] != DEFAULTS[name] and (name, given[name]) != ("viscous", 0.0)
+    ]
     if beside:
         raise InputError(
             what,

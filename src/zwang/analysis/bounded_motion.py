@@ -1,0 +1,141 @@
+"""Analysis of servo constraints: the bounded motion of what a program leaves free and unstable.
+
+For programs along which actuators push. With ξ = R (q − q₀) and η = Zᵀv in the directions Z that
+constraints and program leave free at the start, the program and (ξ, η) determine the state, and
+
+    ξ̇ = R q̇,    η̇ = Zᵀ v̇
+
+is solved as a boundary-value problem (Devasia, Chen & Paden 1996): at the beginning the deviation
+from rest lies on the unstable manifold there, at the end on the stable one, by their tangents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zwang.analysis.direct_program import DirectProgram, FollowedState, Lost
+from zwang.errors import NotApplicableError
+from zwang.terms import FloatArray
+
+__all__ = ["bounded_states"]
+
+#: Relative error of rates, places at first and at most.
+BOUNDARY, PLACES, MOST = 1e-6, 61, 4000
+#: Places over the times at which configurations are kept as first guesses for their neighbors.
+NEIGHBORS = 400
+#: Difference for derivatives of rates, and the share of the largest eigenvalue below which a real
+#: part is zero.
+STEP, AXIS = 1e-6, 1e-3
+
+
+def bounded_states(
+    program: DirectProgram, q: FloatArray, v: FloatArray, times: FloatArray
+) -> list[FollowedState] | None:
+    """States at times; None with constraints on velocities, or without hyperbolic rest."""
+    free = program.free(q, v, float(times[0]))
+    if free is None:
+        return None
+    first, last = float(times[0]), float(times[-1])
+    coordinates = _Internal(program, free, q, first, last)
+    n = 2 * free.shape[1]
+    try:
+        at_rest = coordinates.rest(np.zeros(n), first)
+        at_end = coordinates.rest(at_rest, last)
+        unwanted = [
+            coordinates.tangents(at_rest, first, growing=False),
+            coordinates.tangents(at_end, last, growing=True),
+        ]
+        if sum(map(len, unwanted)) != n:
+            return None
+        return _solved(coordinates, program, times, (at_rest, at_end), unwanted)
+    except Lost:
+        return None
+
+
+def _solved(
+    coordinates: _Internal,
+    program: DirectProgram,
+    times: FloatArray,
+    rest: tuple[FloatArray, FloatArray],
+    unwanted: list[FloatArray],
+) -> list[FollowedState]:
+    from scipy.integrate import solve_bvp
+
+    def rates(t: FloatArray, x: FloatArray) -> FloatArray:
+        return np.array([coordinates.rate(float(s), y) for s, y in zip(t, x.T, strict=True)]).T
+
+    def ends(a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.concatenate([unwanted[0] @ (a - rest[0]), unwanted[1] @ (b - rest[1])])
+
+    mesh = np.linspace(times[0], times[-1], PLACES)
+    guess = np.linspace(*rest, PLACES).T
+    solution: Any = solve_bvp(rates, ends, mesh, guess, tol=BOUNDARY, max_nodes=MOST)
+    if solution.status:
+        raise NotApplicableError(
+            f"program {program.name}",
+            must="be slow enough for a bounded internal motion",
+            but=f"none was found ({solution.message.rstrip('.')})",
+            advice="Give longer times of rest before and after it, or a slower program.",
+        )
+    found = []
+    for t, x in zip(times, solution.sol(times).T, strict=True):
+        state = coordinates.state(float(t), x)
+        found.append(program.followed(*state, float(t)))
+    return found
+
+
+class _Internal:
+    """(ξ, η) of what a program leaves free, and the states that go with them."""
+
+    def __init__(
+        self, program: DirectProgram, Z: FloatArray, q: FloatArray, first: float, last: float
+    ) -> None:
+        self.program, self.Z, self.q, self.first = program, Z, q, first
+        self.span = last - first
+        self.R = Z.T @ np.linalg.pinv(program.displacements(q, first))
+        self.kept: dict[int, FloatArray] = {}
+
+    def state(self, t: float, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """q and v of (ξ, η) at a time."""
+        place, n = round(NEIGHBORS * (t - self.first) / self.span), self.Z.shape[1]
+        near = self.kept.get(place, self.kept.get(place - 1, self.q))
+        q, v = self.program.pinned(near, t, (self.R, self.q, x[:n]), (self.Z, x[n:]))
+        self.kept[place] = q
+        return q, v
+
+    def rate(self, t: float, x: FloatArray) -> FloatArray:
+        """Derivatives of (ξ, η)."""
+        q, v = self.state(t, x)
+        a, _, q_dot = self.program.solved(q, v, t)
+        return np.concatenate([self.R @ q_dot, self.Z.T @ a])
+
+    def rest(self, near: FloatArray, t: float) -> FloatArray:
+        """(ξ, η) at rest at a time."""
+        x = near.copy()
+        for _ in range(20):
+            step = -np.linalg.lstsq(self.slopes(x, t), self.rate(t, x), rcond=1e-12)[0]
+            x += step * min(1.0, 0.3 / max(float(np.abs(step).max()), 1e-300))
+            if np.abs(step).max() < 1e-9:
+                return x
+        raise Lost
+
+    def slopes(self, x: FloatArray, t: float) -> FloatArray:
+        """Derivatives of the rates by (ξ, η)."""
+        columns = [
+            (self.rate(t, x + STEP * e) - self.rate(t, x - STEP * e)) / (2.0 * STEP)
+            for e in np.eye(len(x))
+        ]
+        return np.array(columns).T
+
+    def tangents(self, x: FloatArray, t: float, *, growing: bool) -> FloatArray:
+        """Rows that vanish on deviations from rest without parts that grow, or that decay."""
+        found: Any = np.linalg.eig(self.slopes(x, t).T)
+        values, left = found
+        sign = 1.0 if growing else -1.0
+        chosen = left[:, sign * np.real(values) > AXIS * np.abs(values).max()]
+        if not chosen.shape[1]:
+            return np.zeros((0, len(x)))
+        U, _, _ = np.linalg.svd(np.hstack([chosen.real, chosen.imag]))
+        return U[:, : chosen.shape[1]].T

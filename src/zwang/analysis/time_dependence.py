@@ -1,0 +1,419 @@
+"""What of a system changes with time at rest, by name: stability is that of a system that does not.
+
+A constraint φ(q, t), a force Q(q, v, t), M or N with t in it may still be the same at all times, as
+a reduced system in which cos² + sin² is left, or may stand still for now, as a driver before it
+starts. With R = φ, ψ, Q, … and its derivatives by displacements and velocities,
+
+    X = (R, R_π, R_v, (Aᵀλ)_π)
+
+an entry of X that is the same at times near and far is constant; one that differs there, with
+Ẋ = Ẍ = 0 now, is at rest; otherwise it moves. Rest is then one of the system held as it stands, and
+eigenvalues of that system say nothing about the motion: a bead at the bottom of a hoop that turns
+fast leaves it, and one of the hoop at rest does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zwang.analysis.equations_of import EquationsOf
+from zwang.diagnosis.wording import listing
+from zwang.errors import ZwangError
+from zwang.multibody.element import Arguments
+from zwang.multibody.element_batches import Bulk
+from zwang.multibody.pose import config_rate
+from zwang.terms import FloatArray
+from zwang.tracing.differentiate import depends_on
+
+if TYPE_CHECKING:
+    import casadi
+
+__all__ = ["ChangesWithTime", "changes_with_time"]
+
+#: Where else in time a system is looked at, relative to the time of the state [s].
+ELSEWHERE = (-83.1, -9.73, -1.13, -0.0317, 0.00137, 0.0413, 0.571, 1.39, 12.7, 131.0)
+#: What changes by less, relative to its size, is the same; its derivatives count from there too.
+SAME = 1e-11
+
+
+class _Part(NamedTuple):
+    """A part of the equations that has t in it, as functions of time.
+
+    Attributes
+    ----------
+    name : ``driver 'motor'``; `owner` that of the constraint or force alone.
+    restricts : whether it is a constraint.
+    at : t → (R, what is derived of it), flat arrays, each of which has a size of its own.
+    derivatives : of the same by time, Ẋ and Ẍ, at the time of the state.
+    """
+
+    name: str
+    owner: str
+    restricts: bool
+    at: Callable[[float], list[FloatArray]]
+    derivatives: Callable[[], tuple[list[FloatArray], list[FloatArray]]]
+
+
+@dataclass(frozen=True)
+class _Change:
+    """How one part changes with time at a state."""
+
+    part: _Part
+    moves: bool
+    accelerates: bool
+    varies: bool
+
+    @property
+    def name(self) -> str:
+        """With what it is."""
+        return self.part.name
+
+    @property
+    def restricts(self) -> bool:
+        """Whether it is a constraint."""
+        return self.part.restricts
+
+    @property
+    def active(self) -> bool:
+        """Whether it changes now, and not only at other times."""
+        return self.moves or self.accelerates or self.varies
+
+
+@dataclass(frozen=True)
+class ChangesWithTime:
+    """What changes with time at a state, and what that means for its stability.
+
+    Attributes
+    ----------
+    t : time of the state.
+    parts : that change now, or at other times.
+    """
+
+    t: float
+    parts: tuple[_Change, ...]
+
+    @property
+    def now(self) -> list[_Change]:
+        """Parts that change at the time of the state."""
+        return [one for one in self.parts if one.active]
+
+    @property
+    def linear_terms_vary(self) -> bool:
+        """Whether the matrix of small motions depends on time, so that it has no modes."""
+        return any(one.varies for one in self.parts)
+
+    def without(self, owners: Iterable[str]) -> ChangesWithTime:
+        """The same without some drivers, whose motion is an input."""
+        left = set(owners)
+        return ChangesWithTime(self.t, tuple(x for x in self.parts if x.part.owner not in left))
+
+    def notes_at_rest(self, held: str) -> list[str]:
+        """Sentences on an equilibrium.
+
+        Parameters
+        ----------
+        held : stability of the system held as it stands.
+        """
+        notes, now = self._held_notes(), self.now
+        if now:
+            would = f", in which it is {held}" if held != "undecided" else ""
+            notes.insert(
+                0,
+                f"{self._told(now)}. This is an equilibrium of the system held as it stands then"
+                f"{would}; whether small motions grow while it changes remains undecided. "
+                f"{_advice(now)}",
+            )
+        return notes
+
+    def notes_on_eigenvalues(self) -> list[str]:
+        """Sentences on a linearization about rest."""
+        notes, now = self._held_notes(), self.now
+        if now:
+            what = (
+                "A is that of this instant alone, and its eigenvalues do not tell whether small "
+                "motions grow"
+                if self.linear_terms_vary
+                else "the state is an equilibrium of the system held as it stands then, and does "
+                "not stay one"
+            )
+            notes.insert(0, f"{self._told(now)}: {what}. {_advice(now)}")
+        return notes
+
+    def _told(self, parts: Sequence[_Change]) -> str:
+        """``Driver 'motor' moves and force 'push' changes at t = 0``."""
+        groups = (
+            ("moves", "move", [x.name for x in parts if x.moves and x.restricts]),
+            (
+                "is accelerated",
+                "are accelerated",
+                [x.name for x in parts if x.restricts and x.accelerates and not x.moves],
+            ),
+            (
+                "changes with time",
+                "change with time",
+                [x.name for x in parts if not x.restricts or not (x.moves or x.accelerates)],
+            ),
+        )
+        told = [
+            f"{listing(names)} {one if len(names) == 1 else more}"
+            for one, more, names in groups
+            if names
+        ]
+        text = listing(told)
+        return f"{text[0].upper()}{text[1:]} at t = {self.t:g}"
+
+    def _held_notes(self) -> list[str]:
+        names = [one.name for one in self.parts if not one.active]
+        if not names:
+            return []
+        text = listing(names)
+        told = (
+            "stands still at t = {}, and changes at other times: it is taken as held."
+            if len(names) == 1
+            else "stand still at t = {}, and change at other times: they are taken as held."
+        )
+        return [f"{text[0].upper()}{text[1:]} {told.format(f'{self.t:g}')}"]
+
+
+def _advice(parts: Sequence[_Change]) -> str:
+    if any(one.restricts for one in parts):
+        return (
+            "Independent coordinates (reduce) may be free of time, and what turns or travels at a "
+            "constant rate has a steady motion (steady_motion, rates)."
+        )
+    return "A simulation shows what the motion does."
+
+
+def changes_with_time(equations: EquationsOf, q: FloatArray, lam: FloatArray) -> ChangesWithTime:
+    """What changes with time at rest at a configuration with reactions λ."""
+    make = _parts_of_functions if equations.parts is None else _parts_of_mechanism
+    size = max(1.0, float(np.abs(q).max(initial=0.0)))
+    found = [_change(part, equations.t, size) for part in make(equations, q, lam)]
+    return ChangesWithTime(equations.t, tuple(one for one in found if one is not None))
+
+
+def _change(part: _Part, t: float, reach: float) -> _Change | None:
+    """How a part changes, or None where it is the same at all times."""
+    with np.errstate(all="ignore"):
+        now = part.at(t)
+        others = [_or_nan(part.at, t + apart) for apart in ELSEWHERE]
+        sizes = [_size(k, now, others, reach) for k in range(len(now))]
+        if not any(
+            _differ(x, other[k], size)
+            for other in others
+            for k, (x, size) in enumerate(zip(now, sizes, strict=True))
+        ):
+            return None
+        try:
+            first, second = part.derivatives()
+        except ZwangError:  # time passes through a function that cannot be differentiated so often
+            return _Change(part, moves=True, accelerates=True, varies=True)
+    moves, *vary = (_differ(x, 0.0 * x, s) for x, s in zip(first, sizes, strict=True))
+    accelerates, *bend = (_differ(x, 0.0 * x, s) for x, s in zip(second, sizes, strict=True))
+    return _Change(part, moves, accelerates, any(vary) or any(bend))
+
+
+def _or_nan(at: Callable[[float], list[FloatArray]], t: float) -> list[FloatArray]:
+    """Values at another time; where a function refuses it, they are others."""
+    try:
+        return at(t)
+    except (ZwangError, ArithmeticError, ValueError):
+        return [np.full(1, np.nan)] * 3
+
+
+def _size(k: int, now: list[FloatArray], others: list[list[FloatArray]], reach: float) -> float:
+    """How large entries are: of R, also what displacements as large as the coordinates make."""
+    every = [now, *others]
+    finite = [x[k][np.isfinite(x[k])] for x in every]
+    size = max((float(np.abs(x).max(initial=0.0)) for x in finite), default=0.0)
+    own = float(np.abs(now[k]).max(initial=0.0))
+    if k == 0:
+        size, own = own, max(own, reach * float(np.abs(now[1]).max(initial=0.0)))
+    return own if np.isfinite(own) and own > 0.0 else size
+
+
+def _differ(a: FloatArray, b: FloatArray, size: float) -> bool:
+    return a.shape != b.shape or bool((~(np.abs(a - b) <= SAME * size)).any())
+
+
+# --- systems of functions -----------------------------------------------------------------------
+
+
+def _parts_of_functions(equations: EquationsOf, q: FloatArray, lam: FloatArray) -> Iterable[_Part]:
+    """Constraints, forces, mass matrix and kinematics that have t in them."""
+    import casadi as ca
+
+    x = equations.expressions
+    if x.timed is None:
+        x.timed = _timed(x)
+    v = np.zeros(equations.nv)
+    inputs = {"lambda": x.lam}
+    for number, (name, owner, restricts, groups) in enumerate(x.timed):
+
+        def values(t: float, number: int = number, groups: Any = groups) -> list[FloatArray]:
+            made = {f"x{k}": e for k, e in enumerate(groups)}
+            label = f"timed{number}"
+            found = x.evaluate(label, lambda: made, inputs, q, v, [t], equations.p, lam)
+            return [found[key][:, 0] for key in made]
+
+        def derivatives(
+            number: int = number, groups: Any = groups
+        ) -> tuple[list[FloatArray], list[FloatArray]]:
+            def outputs() -> dict[str, casadi.SX]:
+                first = [x.jacobian(e, x.state.t) for e in groups]
+                second = [x.jacobian(e, x.state.t) for e in first]
+                return {
+                    **{f"d{k}": ca.densify(e) for k, e in enumerate(first)},
+                    **{f"e{k}": ca.densify(e) for k, e in enumerate(second)},
+                }
+
+            label = f"timed_rates{number}"
+            found = x.evaluate(label, outputs, inputs, q, v, [equations.t], equations.p, lam)
+            count = range(len(groups))
+            return [found[f"d{k}"][:, 0] for k in count], [found[f"e{k}"][:, 0] for k in count]
+
+        yield _Part(name, owner, restricts, values, derivatives)
+
+
+def _timed(x: Any) -> list[tuple[str, str, bool, list[casadi.SX]]]:
+    """Name, owner, whether it restricts, and (R, derivatives, geometric stiffness) of each part."""
+    import casadi as ca
+
+    m, s = x.model, x.state
+    result: list[tuple[str, str, bool, list[casadi.SX]]] = []
+
+    def slopes(e: casadi.SX) -> list[casadi.SX]:
+        by_state = [ca.vec(ca.densify(x.by_pi(e))), ca.vec(ca.densify(x.jacobian(e, s.v)))]
+        return by_state if m.ideal else [*by_state, ca.vec(ca.densify(x.jacobian(e, x.lam)))]
+
+    rows = m.rows_of_blocks
+    for name, block in m.blocks.items():
+        R = block.value if block.value is not None else block.rate
+        R = -block.b if R is None else R
+        if not depends_on(ca.veccat(R, block.A), s.t, s):
+            continue
+        bent = x.by_pi(ca.mtimes(block.A.T, x.lam[rows[name]]))
+        straight = [ca.vec(ca.densify(block.A))] if block.rate is None else []
+        groups = [ca.densify(R), ca.vertcat(*slopes(R), *straight), ca.vec(ca.densify(bent))]
+        owner = m.owner(name)
+        result.append((f"constraint {owner!r}", owner, True, groups))
+    none = ca.SX.zeros(0, 1)
+    force = m.Q + m.C
+    if depends_on(force, s.t, s):
+        groups = [ca.densify(force), ca.vertcat(*slopes(force)), none]
+        result.append(("the force", "", False, groups))
+    if depends_on(ca.vec(m.M), s.t, s):
+        result.append(("the mass matrix", "", False, [none, ca.vec(ca.densify(m.M)), none]))
+    if depends_on(ca.veccat(m.N, m.n0), s.t, s):
+        groups = [ca.densify(m.n0), ca.vec(ca.densify(m.N)), ca.vec(ca.densify(x.by_pi(m.n0)))]
+        result.append(("the kinematics", "", False, groups))
+    return result
+
+
+# --- mechanisms ---------------------------------------------------------------------------------
+
+
+def _parts_of_mechanism(equations: EquationsOf, q: FloatArray, lam: FloatArray) -> Iterable[_Part]:
+    """Drivers, constraints, forces and laws of friction that have t in them."""
+    parts = equations.parts
+    first = parts.row_starts
+    with_time = {
+        e.law.key: _has_time(parts.traced[e.law.key].function, len(e.law.kinds))
+        for e in {e.law.key: e for e in parts.constraints + parts.forces}.values()
+    }
+    timed = [
+        (element, lam[first[i] : first[i + 1]])
+        for i, element in enumerate(parts.constraints)
+        if with_time[element.law.key]
+    ]
+    timed += [(element, None) for element in parts.forces if with_time[element.law.key]]
+    bulk, still = Bulk(parts), np.zeros((1, equations.nv))
+    configs = bulk.configs(q[None]) if timed else {}
+    for element, own in timed:
+        functions = _element_functions(parts, element)
+        further = [] if own is None else [own[None]]
+
+        def found(
+            k: int,
+            t: float,
+            element: Any = element,
+            functions: Any = functions,
+            further: Any = further,
+        ) -> list[FloatArray]:
+            key = ("time", k, element.law.key)
+            at = q[None], still, np.array([t])
+            every = bulk.evaluate(key, functions[k], [element], at, equations.p, configs, further)
+            return [x[0, 0] for x in every]
+
+        yield _Part(
+            f"{_kind(element)} {element.name!r}",
+            element.name,
+            own is not None,
+            lambda t, found=found: found(0, t),
+            lambda found=found: (found(1, equations.t), found(2, equations.t)),
+        )
+    for law in parts.frictions:
+        if _has_time(law.function, len(parts.constraints[law.constraint].law.kinds)):
+            joint = parts.constraints[law.constraint].name
+            unknown = [np.full(1, np.nan)] * 3
+            yield _Part(
+                f"friction in {joint!r}",
+                law.element.name,
+                restricts=False,
+                at=lambda _, unknown=unknown: unknown,
+                derivatives=lambda unknown=unknown: (unknown, unknown),
+            )
+
+
+def _kind(element: Any) -> str:
+    """What an element is called in a note."""
+    what = str(element.law.what)
+    return what if what == "driver" or element.law.level == "force" else "constraint"
+
+
+def _has_time(function: casadi.Function, bodies: int) -> bool:
+    """Whether a traced law has t in it, which follows configurations and velocities."""
+    import casadi as ca
+
+    symbols = [ca.SX.sym("x", *function.size_in(k)) for k in range(function.n_in())]
+    return bool(ca.depends_on(ca.veccat(*function.call(symbols)), symbols[2 * bodies]))
+
+
+def _element_functions(parts: Any, element: Any) -> list[casadi.Function]:
+    """(R, its derivatives, geometric stiffness) of an element, and these derived by time twice."""
+    import casadi as ca
+
+    law = element.law
+    symbols = Arguments.of(law, parts.parameters)
+    traced = parts.traced[law.key]
+    results = traced.function.call(symbols.columns)
+    further: list[casadi.SX] = []
+    bent = ca.SX.zeros(1, 1)
+    if traced.level == "force":
+        R = ca.vertcat(*results[1:])
+    else:
+        R = results[0] if traced.level == "position" else results[1]
+        further = [ca.SX.sym("lambda", traced.rows)]
+        bent = ca.vertcat(*(ca.mtimes(block.T, further[0]) for block in results[3:]))
+
+    def slopes(e: casadi.SX, *, by_v: bool) -> casadi.SX:
+        found = []
+        for kind, c, v in zip(law.kinds, symbols.configs, symbols.velocities, strict=True):
+            if kind.nv:
+                directions = ca.jacobian(config_rate(kind, c, v), v)
+                found.append(ca.vec(ca.densify(ca.mtimes(ca.jacobian(e, c), directions))))
+                if by_v:
+                    found.append(ca.vec(ca.densify(ca.jacobian(e, v))))
+        return ca.vertcat(*found)
+
+    groups = [ca.densify(R), slopes(R, by_v=True), slopes(bent, by_v=False)]
+    functions = []
+    for k in range(3):
+        outputs = [ca.densify(x) for x in groups]
+        functions.append(ca.Function(f"time{k}", [*symbols.columns, *further], outputs))
+        groups = [ca.jacobian(x, symbols.t) for x in groups]
+    return functions

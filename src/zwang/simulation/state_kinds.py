@@ -1,0 +1,61 @@
+"""Guard of a simulation: which entries of a state are of one kind, and how large these are.
+
+Places, Euler parameters, velocities, spins: where lengths are 1e8 m, moments of inertia are 1e16
+times the masses, and none of both is small for that. For systems of functions kinds are not known,
+and all coordinates count as one, and so do all velocities.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.terms import FloatArray
+
+if TYPE_CHECKING:
+    from zwang.equations.contract import Equations
+
+__all__ = ["Kinds", "StateKinds", "largest_of_kind"]
+
+#: Places of entries of the same kind, for each of the kinds.
+Kinds = tuple[np.ndarray, ...]
+
+
+class StateKinds:
+    """The kinds of coordinates and of velocities.
+
+    Attributes
+    ----------
+    coordinates : places, angles and further coordinates; those of unit length together.
+    velocities : those of places, of rotations and of further coordinates.
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        counts = len(equations.coordinates), len(equations.velocities)
+        units, speeds = (np.zeros(count, dtype=int) for count in counts)
+        if equations.mechanism is not None:
+            bodies = [body.kind for body in equations.mechanism.bodies]
+            units[:] = [i in kind.unit for kind in bodies for i in range(kind.nq)]
+            of_name = {"omega": 1, "rate": 2}
+            speeds[:] = [of_name.get(name.rstrip("123"), 0) for kind in bodies for name in kind.v]
+        self.coordinates, self.velocities = _groups(units), _groups(speeds)
+
+    @classmethod
+    def of(cls, equations: Equations) -> StateKinds:
+        """Those of some equations, kept with them."""
+        return equations.cache.once(cls, lambda: cls(equations))
+
+
+def _groups(kinds: np.ndarray) -> Kinds:
+    return tuple(np.flatnonzero(kinds == kind) for kind in np.unique(kinds))
+
+
+def largest_of_kind(sizes: FloatArray, kinds: Kinds) -> FloatArray:
+    """For each of some sizes (…, n) the largest of its kind; of all, or one, where that is zero."""
+    whole = sizes.max(axis=-1, initial=0.0, keepdims=True)
+    largest = np.array(np.broadcast_to(np.where(whole > 0.0, whole, 1.0), sizes.shape))
+    for own in kinds if len(kinds) > 1 else ():
+        most = sizes[..., own].max(axis=-1, keepdims=True)
+        largest[..., own] = np.where(most > 0.0, most, largest[..., own])
+    return largest

@@ -1,0 +1,64 @@
+"""Forces of springs and dampers in a report: a chart, and a table of their peaks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from zwang.display import plain_number
+from zwang.errors import ZwangError
+from zwang.results.channel_summary import mean_over_time, rms_over_time
+from zwang.results.run import Run
+from zwang.terms import FloatArray
+
+__all__ = ["SpringSeries", "spring_rows", "spring_series"]
+
+#: Kind of force → quantity, unit, and which part of it is a number.
+_KINDS = {
+    "spring_damper": ("force", "N", ""),
+    "torsion_spring": ("moment", "N m", ""),
+    "cartesian_spring": ("force", "N", ".magnitude"),
+}
+
+
+class SpringSeries(NamedTuple):
+    """The force or moment of a spring over time.
+
+    Attributes
+    ----------
+    channel, unit : as in ``run[channel]``.
+    values : at the saved states.
+    """
+
+    channel: str
+    unit: str
+    values: FloatArray
+
+
+def spring_series(run: Run) -> list[SpringSeries]:
+    """Forces of all springs and dampers; of a run without them none."""
+    found = []
+    for force in () if run.mechanism is None else run.mechanism.forces:
+        if force.law.what not in _KINDS:
+            continue
+        quantity, unit, part = _KINDS[force.law.what]
+        channel = f"{force.name}.{quantity}{part}"
+        try:
+            found.append(SpringSeries(channel, unit, run[channel]))
+        except ZwangError:  # one that has no value here
+            continue
+    return found
+
+
+def spring_rows(run: Run) -> list[list[str]]:
+    """Channel, peak with its time, RMS and mean of each, as cells."""
+    rows = []
+    for spring in spring_series(run):
+        y = spring.values
+        peak = int(np.argmax(np.abs(y)))
+        cells = [plain_number(y[peak]), f"{run.t[peak]:.3g}"]
+        cells += [plain_number(f(run.t, y)) for f in (rms_over_time, mean_over_time)]
+        rows.append([escape(spring.channel), spring.unit, *cells])
+    return rows

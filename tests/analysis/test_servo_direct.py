@@ -1,0 +1,200 @@
+"""Servo constraints along which actuators push: the same motions as with a driver, soon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from analysis.driven_linkages import circles
+from zwang.analysis.derivative_array import DerivativeArray
+
+#: Runs and solutions agree to the tolerances of both, 1e-12 and 1e-12, which motions enlarge.
+AGREE = 1e-8
+#: Times at which the derivative array may be solved: the diagnosis takes a dozen.
+FEW = 40
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch):
+    """Solutions of the derivative array took minutes where there was one for each stage."""
+    solved, newton = [], DerivativeArray._newton
+
+    def counted(*given):
+        solved.append(1)
+        assert len(solved) < FEW, "the derivative array is solved again and again"
+        return newton(*given)
+
+    monkeypatch.setattr(DerivativeArray, "_newton", counted)
+
+
+def pendulum_on_a_cart(links=(0.5,)) -> zw.Mechanism:
+    """A cart on a rail with rods that hang from each other."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    below = m.body("cart", mass=1.0, inertia=0.1)
+    m.prismatic("rail", m.ground, below, at=(0, 0), axis="x")
+    z = 0.0
+    for i, length in enumerate(links):
+        inertia = zw.inertia.rod(mass=0.2, length=length, axis="z")
+        rod = m.body(f"rod{i}", inertia=inertia, position=(0, z - length / 2))
+        m.revolute(f"pin{i}", below, rod, at=(0, z))
+        below, z = rod, z - length
+    return m
+
+
+@pytest.mark.parametrize("links", [(0.5,), (0.4, 0.3)])
+@pytest.mark.parametrize("way", ["from rest", "from a moving start"])
+def test_a_pushed_cart_moves_as_one_with_a_driver(links, way):
+    def f(t):
+        return 0.3 * np.sin(5.0 * t) ** 4 if way == "from rest" else 0.2 * np.sin(3.0 * t)
+
+    t = np.linspace(0.0, 1.0, 41)
+    servo = pendulum_on_a_cart(links).servo({"rail.displacement": f}, ["rail.displacement"])
+    solution = servo.solve(t)
+    assert solution.how == "initial value problem"
+    driven = pendulum_on_a_cart(links)
+    driven.drive("jack", "rail.displacement", f)
+    run = driven.simulate(until=1.0, save=t[1] - t[0], tolerance=1e-12)
+    for i in range(len(links)):
+        np.testing.assert_allclose(solution[f"pin{i}.angle"], run[f"pin{i}.angle"], atol=AGREE)
+    effort = solution.effort["rail.displacement"]
+    np.testing.assert_allclose(effort, run["jack.effort"], atol=100 * AGREE)
+
+
+def test_a_standing_pole_leans_before_its_cart_moves():
+    """Unstable: the bounded motion, which a driven cart continues from any of its states."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    cart = m.body("cart", mass=1.0, inertia=0.1)
+    rod = zw.inertia.rod(mass=0.2, length=0.5, axis="z")
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.revolute("pin", cart, m.body("pole", inertia=rod, position=(0, 0.25)), at=(0, 0))
+
+    def f(t):
+        s = zw.where(t < 0.0, 0.0, zw.where(t > 1.0, 1.0, t))
+        return 0.1 * (126 * s**5 - 420 * s**6 + 540 * s**7 - 315 * s**8 + 70 * s**9)
+
+    solution = m.servo({"rail.displacement": f}, ["rail.displacement"]).solve(
+        np.linspace(-1.5, 2.5, 81)
+    )
+    assert solution.how == "boundary value problem"
+    angle = solution["pin.angle"]
+    assert np.abs(angle[[0, -1]]).max() < 1e-4 < np.abs(angle[29])
+    m.drive("jack", "rail.displacement", f)
+    part = slice(30, 41)
+    t = solution.t[part]
+    state = zw.State(solution.q[30], solution.v[30], t[0])
+    run = m.simulate(state, start=t[0], until=t[-1], save=t[1] - t[0], tolerance=1e-12)
+    np.testing.assert_allclose(angle[part], run["pin.angle"], atol=1e-6)
+    effort = solution.effort["rail.displacement"][part]
+    np.testing.assert_allclose(effort, run["jack.effort"], atol=1e-5)
+
+
+def test_a_cart_is_pushed_through_its_pendulum():
+    """The effort acts at the pin, the program is the cart's: forces along B, not along C."""
+    from scipy.integrate import solve_ivp
+
+    M, m, r, J, g = 1.0, 0.2, 0.25, 0.2 * 0.25 / 3.0, 9.81
+    system = zw.System(
+        ["x", "a"],
+        mass=lambda q: [[M + m, m * r * np.cos(q[1])], [m * r * np.cos(q[1]), J]],
+        force=lambda q, v: [m * r * np.sin(q[1]) * v[1] ** 2, -m * g * r * np.sin(q[1])],
+    )
+    t = np.linspace(0.0, 0.3, 16)
+
+    def f(t):
+        return 0.05 * t**4
+
+    servo = system.servo({"x": f}, actuators=["a"], start={"x": 0.0, "a": 0.5})
+    assert servo.realizability.rank == 1
+    solution = servo.solve(t, start=zw.State(np.array([0.0, 0.5]), np.zeros(2)))
+
+    def angle(s, y):
+        a, w = y  # the first row without effort gives ä
+        return [w, (m * r * np.sin(a) * w**2 - (M + m) * 0.6 * s**2) / (m * r * np.cos(a))]
+
+    own = solve_ivp(angle, (0.0, 0.3), [0.5, 0.0], "DOP853", t, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(solution["a"], own.y[0], atol=1e-9)
+    np.testing.assert_allclose(solution["x"], f(t), atol=1e-13)
+    a = own.y[0]
+    bend = np.array([angle(s, y)[1] for s, y in zip(t, own.y.T, strict=True)])
+    needed = m * r * np.cos(a) * 0.6 * t**2 + J * bend + m * g * r * np.sin(a)
+    np.testing.assert_allclose(solution.effort["a"], needed, atol=1e-8)
+
+
+def five_bar(*, tool: bool = False) -> zw.Mechanism:
+    """Two cranks that meet by two rods; perhaps with a tool without inertia on a pin there."""
+    m = zw.Mechanism(plane="xy", gravity=(0, -9.81))
+    A, E, P = np.array([0.0, 0.0]), np.array([0.3, 0.0]), np.array([0.15, 0.45])
+    B = circles(A, 0.3, P, 0.4, 1.0)
+    C = circles(E, 0.3, P, 0.4, -1.0)
+
+    def bar(name, a, b, mass):
+        d = b - a
+        inertia = zw.inertia.rod(mass, float(np.linalg.norm(d)), axis="x")
+        return m.body(name, inertia=inertia, position=(a + b) / 2, angle=np.arctan2(d[1], d[0]))
+
+    left, right = bar("left", A, B, 0.5), bar("right", E, C, 0.5)
+    far_left, far_right = bar("far_left", B, P, 0.4), bar("far_right", C, P, 0.4)
+    m.revolute("A", m.ground, left, at=A)
+    m.revolute("B", left, far_left, at=B)
+    m.revolute("E", m.ground, right, at=E)
+    m.revolute("C", right, far_right, at=C)
+    m.revolute("P", far_left, far_right, at=P)
+    if tool:
+        m.revolute("wrist", far_left, m.body("tool", mass=0.2, inertia=0.0, position=P), at=P)
+    return m
+
+
+def test_efforts_of_a_five_bar_are_those_of_inverse_dynamics():
+    path = {
+        "P.angle": lambda t: 0.2 * np.sin(np.pi * t),
+        "A.angle": lambda t: 0.1 * (1.0 - np.cos(np.pi * t)),
+    }
+    t = np.linspace(0.0, 2.0, 101)
+    actuators = ["A.angle", "E.angle"]
+    solution = five_bar().servo(path, actuators).solve(t)
+    assert solution.how == "differentiation"
+    inverse = five_bar().inverse_dynamics((t, path), actuators)
+    for name in actuators:
+        np.testing.assert_allclose(solution.effort[name], inverse.effort[name], atol=1e-11)
+    np.testing.assert_allclose(solution.q, inverse.motion.q, atol=1e-12)
+
+
+def test_a_program_that_leaves_the_reach_is_refused_with_the_time():
+    arm = zw.Mechanism(plane="xy")
+    one = arm.body("one", mass=1.0, inertia=0.1, position=(0.5, 0.0))
+    two = arm.body("two", mass=1.0, inertia=0.1, position=(1.0, 0.5), angle=np.pi / 2)
+    arm.revolute("shoulder", arm.ground, one, at=(0, 0))
+    arm.revolute("elbow", one, two, at=(1, 0))
+    tip = arm.body("tip", mass=0.1, inertia=0.01, position=(1.0, 1.0))
+    arm.fixed("f", two, tip, at=(1.0, 1.0))
+    servo = arm.servo(
+        {"tip.position.x": lambda t: 1.0 + 0.0 * t, "tip.position.y": lambda t: 1.0 + t},
+        actuators=["shoulder.angle", "elbow.angle"],
+    )
+    with pytest.raises(zw.ZwangError) as error:  # the tip is 2 away at √3 − 1
+        servo.solve(np.linspace(0.0, 1.0, 41))
+    assert f"t = {np.sqrt(3.0) - 1.0:.4g}"[:9] in str(error.value)
+    assert "but leaves its reach" in str(error.value)
+
+
+def test_a_tool_that_nothing_turns_is_named_at_once(monkeypatch):
+    servo = five_bar(tool=True).servo(
+        {
+            "tool.position.x": lambda t: 0.15 + 0.05 * np.sin(t),
+            "tool.position.y": lambda t: 0.45 + 0.04 * t**2,
+        },
+        actuators=["A.angle", "E.angle"],
+    )
+
+    def refused(*_):
+        raise AssertionError("the equations are differentiated")
+
+    monkeypatch.setattr(DerivativeArray, "_newton", refused)
+    facts = servo.realizability
+    assert facts.index is None
+    assert facts.loose == ("tool",)
+    assert "nothing determines a motion of tool, which" in str(facts)
+    with pytest.raises(zw.ZwangError, match="cannot follow tool") as error:
+        servo.solve([0.0, 1.0])
+    assert ", not A.angle" not in str(error.value)

@@ -1,0 +1,139 @@
+"""Units of outputs in model files: the one that is given is that of the value, or it is refused."""
+
+import re
+
+import pytest
+from tests import rod_on_a_pin
+
+import zwang as zw
+
+TABLES = """
+[parameters]
+lever = "5 mm"
+yarn = "5 Nm"
+start_angle = "25 deg"
+plain = 3.0
+[define]
+turned = "pin.angle + start_angle"
+[output.load_kN]
+value = "pin.force.magnitude / 1000"
+unit = "kN"
+"""
+
+
+def output(folder, value, unit=None):
+    """Unit of an output that is read."""
+    given = "" if unit is None else f'unit = "{unit}"\n'
+    tables = f'{TABLES}[output.o]\nvalue = "{value}"\n{given}'
+    return rod_on_a_pin.read(folder, tables).mechanism.parts.outputs["o"].unit
+
+
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [
+        ("pin.moment.z", "N m"),
+        ("pin.force.x / 1000", "kN"),
+        ("-(pin.force.x + pin.force.z) / 2 / 1000", "kN"),
+        ("turned * 180 / pi", "deg"),
+        ("pin.angle * 57.3", "deg"),
+        ("pin.angle_rate * 60 / (2 * pi)", "rpm"),
+        ("pin.angle_rate / (2 * pi)", "Hz"),
+        ("rod.position.z * 1000 + 5", "mm"),
+        ("100 * rod.position.z / lever", "%"),
+        ("pin.force.magnitude / 100", "1"),  # of a limit of 100 N
+        ("9.81 * rod.position.z", "J"),  # of a kilogram
+        ("0.3 * sin(pin.angle)", "m"),
+        ("plain * rod.position.z", "N"),
+        ("rod.position.z - 0.05 * pin.angle", "m"),
+        ("where(rod.position.z < 0, rod.position.z, 0)", "m"),
+        ("sqrt(rod.position.x^2 + rod.position.z^2)", "m"),
+        ("atan2(rod.position.z, rod.position.x)", "rad"),
+        ("kinetic_energy + pin.force.z * lever", "J"),
+        ("load_kN * 1000", "N"),
+        ("2 * load_kN", "kN"),
+        ("pin.force.x * lever", "Nm"),
+        ("plain", "apples"),
+    ],
+)
+def test_a_unit_that_the_value_may_be_in_is_taken(tmp_path, value, unit):
+    assert output(tmp_path, value, unit) == unit
+
+
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [
+        ("pin.force.magnitude", "N"),
+        ("-2 * pin.force.x / pi", "N"),
+        ("turned", "rad"),
+        ("rod.velocity.x^2", "m^2/s^2"),
+        ("pin.force.x * lever", "N m"),
+        ("max(rod.position.z, -lever)", "m"),
+        ("2 * load_kN", "kN"),
+        ("load_kN * lever", ""),
+        ("25 * rod.position.z", ""),  # N/m, or a scale
+        ("rod.position.z * 1000", ""),
+        ("plain * rod.position.z", ""),
+        ("rod.position.z / lever", ""),
+        ("sin(pin.angle)", ""),
+        ("3 * t", ""),
+    ],
+)
+def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
+    assert output(tmp_path, value) == unit
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        ("pin.moment.z", "m", "expected 'N m', the unit of pin.moment.z, not 'm'"),
+        ("pin.moment.z", "Newton", "not 'Newton', which is no unit"),
+        ("pin.force.x", "kN", 'write value = "pin.force.x / 1000" for kN'),
+        ("pin.force.x - pin.force.z", "kN", '"(pin.force.x - pin.force.z) / 1000" for kN'),
+        ("rod.position.x", "mm", '"rod.position.x * 1000" for mm'),
+        ("turned", "deg", '"turned * 180 / pi" for deg'),
+        ("pin.angle + start_angle", "deg", '"(pin.angle + start_angle) * 180 / pi" for deg'),
+        ("2 * pin.angle_rate", "rpm", '"2 * pin.angle_rate * 30 / pi" for rpm'),
+        ("pin.angle_rate", "Hz", '"pin.angle_rate / (2 * pi)" for Hz'),
+        ("atan2(rod.position.z, rod.position.x)", "deg", "* 180 / pi"),
+        ("-pin.force.x * yarn / (2 * pi)", "N m", "pin.force.x in N, yarn in N m"),
+        ("pin.force.x^2", "N", "a value in"),
+        ("load_kN", "N", '"load_kN * 1000" for N'),
+        ("rod.position.z * 7", "mm", '"rod.position.z * 7 * 1000" for mm'),
+    ],
+)
+def test_a_unit_of_another_kind_or_size_is_refused_with_the_line_to_write(
+    tmp_path, value, unit, words
+):
+    with pytest.raises(zw.ModelError) as caught:
+        output(tmp_path, value, unit)
+    assert caught.value.key == "output.o.unit"
+    assert caught.value.line > 0
+    assert words in str(caught.value)
+    if "write value" in str(caught.value):
+        line = str(caught.value).partition('write value = "')[2].partition('"')[0]
+        assert output(tmp_path, line, unit) == unit
+
+
+@pytest.mark.parametrize(
+    ("value", "kinds"),
+    [
+        ("pin.force.x + rod.position.z", "N and m"),
+        ("pin.moment.z + lever", "N m and m"),
+        ("min(pin.angle, rod.position.z)", "rad and m"),
+        ("where(t < 1, pin.angle_rate, lever)", "rad/s and m"),
+        ("load_kN + pin.force.x", "kN and N"),
+        ("rod.position.x < pin.force.x", "m and N"),
+        ("sin(rod.position.x + lever * lever)", "m and m^2"),
+    ],
+)
+@pytest.mark.parametrize("unit", [None, "N"])
+def test_a_sum_of_several_kinds_is_refused(tmp_path, value, kinds, unit):
+    with pytest.raises(zw.ModelError, match=re.escape(f"terms in {kinds}")) as caught:
+        output(tmp_path, value, unit)
+    assert caught.value.key == "output.o.value"
+
+
+def test_newton_metres_may_be_written_without_a_sign(tmp_path):
+    model = rod_on_a_pin.read(tmp_path, '[parameters]\nstrong = "5 Nm"\nweak = "7 kNmm"\n')
+    assert model.system.parameters["strong"] == 5.0
+    assert model.system.parameters["weak"] == pytest.approx(7.0)
