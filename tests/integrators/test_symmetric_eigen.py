@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from compiling import needs_compiler
 from zwang.codegen import environment
 from zwang.integrators import symmetric_eigen as module
 from zwang.integrators.symmetric_eigen import ONE_THREAD, symmetric_eigen
@@ -55,10 +56,9 @@ def test_what_is_given_is_left_as_it_is():
     assert np.array_equal(S, before)
 
 
+@needs_compiler
 @pytest.mark.parametrize("n", [ONE_THREAD + 1, 180])
 def test_no_library_with_threads_is_asked(n, monkeypatch):
-    if not environment.llvm_works("loops"):
-        pytest.skip("loops are not compiled here")
     from scipy.linalg import lapack
 
     def refused(*_, **__):

@@ -11,15 +11,16 @@ from rest lies on the unstable manifold there, at the end on the stable one, by 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from zwang.analysis.direct_program import DirectProgram, FollowedState, Lost
+from zwang.analysis.direct_program import DirectProgram, FollowedState, LostError
 from zwang.errors import NotApplicableError
 from zwang.terms import FloatArray
 
-__all__ = ["bounded_states"]
+__all__ = ["bounded_states", "internal_motion"]
 
 #: Relative error of rates, places at first and at most.
 BOUNDARY, PLACES, MOST = 1e-6, 61, 4000
@@ -50,7 +51,7 @@ def bounded_states(
         if sum(map(len, unwanted)) != n:
             return None
         return _solved(coordinates, program, times, (at_rest, at_end), unwanted)
-    except Lost:
+    except LostError:
         return None
 
 
@@ -61,29 +62,51 @@ def _solved(
     rest: tuple[FloatArray, FloatArray],
     unwanted: list[FloatArray],
 ) -> list[FollowedState]:
-    from scipy.integrate import solve_bvp
-
     def rates(t: FloatArray, x: FloatArray) -> FloatArray:
         return np.array([coordinates.rate(float(s), y) for s, y in zip(t, x.T, strict=True)]).T
 
     def ends(a: FloatArray, b: FloatArray) -> FloatArray:
         return np.concatenate([unwanted[0] @ (a - rest[0]), unwanted[1] @ (b - rest[1])])
 
-    mesh = np.linspace(times[0], times[-1], PLACES)
-    guess = np.linspace(*rest, PLACES).T
-    solution: Any = solve_bvp(rates, ends, mesh, guess, tol=BOUNDARY, max_nodes=MOST)
+    solution = internal_motion(rates, ends, times, rest, (PLACES, BOUNDARY), program.name)
+    found = []
+    for t, x in zip(times, solution(times).T, strict=True):
+        state = coordinates.state(float(t), x)
+        found.append(program.followed(*state, float(t)))
+    return found
+
+
+def internal_motion(
+    rates: Callable[[FloatArray, FloatArray], FloatArray],
+    ends: Callable[[FloatArray, FloatArray], FloatArray],
+    times: FloatArray,
+    rest: tuple[FloatArray, FloatArray],
+    mesh: tuple[int, float],
+    name: str,
+) -> Callable[[FloatArray], FloatArray]:
+    """What a program leaves free, as a function of time, between states of rest.
+
+    Parameters
+    ----------
+    rates : (t (k,), x (n, k)) → ẋ (n, k).
+    ends : what is zero of the first and the last state.
+    mesh : places at which it is guessed, on the line from one rest to the other, and the relative
+        error of rates.
+    name : of the program, for messages.
+    """
+    from scipy.integrate import solve_bvp
+
+    (places, tolerance), (begin, end) = mesh, times[[0, -1]]
+    at, guess = np.linspace(begin, end, places), np.linspace(*rest, places).T
+    solution: Any = solve_bvp(rates, ends, at, guess, tol=tolerance, max_nodes=MOST)
     if solution.status:
         raise NotApplicableError(
-            f"program {program.name}",
+            f"program {name}",
             must="be slow enough for a bounded internal motion",
             but=f"none was found ({solution.message.rstrip('.')})",
             advice="Give longer times of rest before and after it, or a slower program.",
         )
-    found = []
-    for t, x in zip(times, solution.sol(times).T, strict=True):
-        state = coordinates.state(float(t), x)
-        found.append(program.followed(*state, float(t)))
-    return found
+    return solution.sol
 
 
 class _Internal:
@@ -119,7 +142,7 @@ class _Internal:
             x += step * min(1.0, 0.3 / max(float(np.abs(step).max()), 1e-300))
             if np.abs(step).max() < 1e-9:
                 return x
-        raise Lost
+        raise LostError
 
     def slopes(self, x: FloatArray, t: float) -> FloatArray:
         """Derivatives of the rates by (ξ, η)."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from zwang.analysis.quantities import Quantity
     from zwang.system import System
 
-__all__ = ["DirectProgram", "FollowedState", "Lost"]
+__all__ = ["DirectProgram", "FollowedState", "LostError"]
 
 #: Local error of the integration.
 FORWARD = 1e-12
@@ -53,7 +53,7 @@ SHARE, INTERVALS = 0.02, 8.0
 MOST = 200_000
 
 
-class Lost(Exception):  # noqa: N818 - no error of its own: it tells that another way is needed
+class LostError(Exception):
     """Accelerations and efforts are not determined at a time, or no configuration is found."""
 
 
@@ -226,7 +226,7 @@ class DirectProgram:
             K, r, q_dot = self._matrix(q, v, t)
             factors, condition = self._factored(K)
         if not condition > SINGULAR:
-            raise Lost
+            raise LostError
         lapack: Any = routines
         x = self._right * lapack.dgetrs(*factors, self._left * r)[0]
         return x[: self.nv], x[len(x) - self.k :], q_dot
@@ -248,14 +248,14 @@ class DirectProgram:
             step = -_least(J, at.phi[self.positions])
             size = float(np.abs(step).max(initial=0.0))
             if not np.isfinite(size) or (i > 2 and size > 0.5 * last and size > MET):
-                raise Lost
+                raise LostError
             if size < SETTLED or (size < MET and size >= 0.5 * last):
                 break
             q = self._unit(q + self._moved(q, [t], self.p, step)[0])
             last = size
         at = self._at(q, v, t)
         if np.abs(at.phi).max(initial=0.0) > MET * (1.0 + float(np.abs(q).max(initial=0.0))):
-            raise Lost
+            raise LostError
         J, miss = at.rows[self.rows], at.rate[self.rows]
         return q, v - (_least(J, miss) if mass is None else _least_by(mass, J, miss))
 
@@ -316,16 +316,16 @@ class DirectProgram:
                 K = np.vstack([at.rows[self.rows], Z.T])
                 return q, self._one_solution(K, np.concatenate([-at.rate[self.rows], eta]))
             last = size
-        raise Lost
+        raise LostError
 
     @staticmethod
     def _one_solution(K: FloatArray, right: FloatArray) -> FloatArray:
         try:
             found = np.linalg.solve(K, right)
         except np.linalg.LinAlgError:
-            raise Lost from None
+            raise LostError from None
         if not np.isfinite(found).all():
-            raise Lost
+            raise LostError
         return found
 
     # --- over time --------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ class DirectProgram:
         t = float(times[0])
         try:
             first = self.started(q, v, t)
-        except Lost:
+        except LostError:
             raise self._beyond(t) from None
         return (self.positioned if self.determined else self.integrated)(first, times)
 
@@ -354,7 +354,7 @@ class DirectProgram:
                 found = self.followed(at.q + moved, at.v + h * at.acceleration, b)
                 if np.abs(found.q - at.q - moved).max(initial=0.0) < BRANCH:
                     return found
-        except Lost:
+        except LostError:
             pass
         if not depth or not a < 0.5 * (a + b) < b:
             raise self._beyond(a)
@@ -397,7 +397,7 @@ class DirectProgram:
                 t, steps = float(solver.t), steps + 1
                 solver.y = np.concatenate(self.projected(solver.y[:nq], solver.y[nq:], t))
                 solver.f = slope(t, solver.y)
-        except Lost:
+        except LostError:
             raise self._ended(t) from None
         if len(found) < len(times):
             raise self._long(t) if steps >= MOST else self._ended(t)
@@ -449,7 +449,7 @@ def _least(J: FloatArray, right: FloatArray) -> FloatArray:
     try:
         return np.linalg.lstsq(J / lengths[:, None], right / lengths, rcond=1e-13)[0]
     except np.linalg.LinAlgError:
-        raise Lost from None
+        raise LostError from None
 
 
 def _least_by(M: FloatArray, J: FloatArray, right: FloatArray) -> FloatArray:

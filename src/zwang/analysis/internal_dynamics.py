@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.analysis.bounded_motion import internal_motion
 from zwang.analysis.derivative_array import DerivativeArray
 from zwang.analysis.realizability import NOTHING, Realizability
 from zwang.errors import InputError, NotApplicableError
@@ -16,6 +17,8 @@ __all__ = ["MARGINAL", "Inversion", "require_rest"]
 
 #: Local error of internal dynamics that is integrated, and of its boundary-value problem.
 FORWARD, BOUNDARY = 1e-11, 1e-5
+#: Places at which the boundary-value problem is guessed.
+PLACES = 41
 #: Places over the times at which jets are kept as first guesses for their neighbors.
 NEIGHBORS = 400
 #: How far a program may be from rest at its ends, relative, where boundary values need rest.
@@ -153,8 +156,6 @@ class Inversion:
     # --- boundary values --------------------------------------------------------------------------
 
     def _bounded(self) -> FloatArray:
-        from scipy.integrate import solve_bvp
-
         require_rest(lambda _, t: self.wanted(t), self.times, self._name)
         P, W = self.facts.directions, self.facts.matrix
         found: Any = np.linalg.eig(W.T)
@@ -182,18 +183,10 @@ class Inversion:
         def ends(a: FloatArray, b: FloatArray) -> FloatArray:
             return np.concatenate([stable @ (a - at_rest), unstable @ (b - at_end)])
 
-        guess = np.linspace(at_rest, at_end, 41).T
-        mesh = np.linspace(self.times[0], self.times[-1], 41)
-        solution = solve_bvp(rate, ends, mesh, guess, tol=BOUNDARY, max_nodes=4000)
-        if solution.status:
-            raise NotApplicableError(
-                f"program {self._name}",
-                must="be slow enough for a bounded internal motion",
-                but=f"none was found ({solution.message.rstrip('.')})",
-                advice="Give longer times of rest before and after it, or a slower program.",
-            )
+        rest = at_rest, at_end
+        found = internal_motion(rate, ends, self.times, rest, (PLACES, BOUNDARY), self._name)
         return np.array(
-            [jets(float(t), x) for t, x in zip(self.times, solution.sol(self.times).T, strict=True)]
+            [jets(float(t), x) for t, x in zip(self.times, found(self.times).T, strict=True)]
         )
 
     def _equilibrium(self, xi: FloatArray) -> FloatArray:

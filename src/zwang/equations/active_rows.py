@@ -360,11 +360,11 @@ class _RowsAtState:
 
         values, s = self.system.model.position_values, self.system.model.state
         if s.calls:
-            of_time = [depends_on(value, s.t, s) for value in ca.vertsplit(values)]
+            rows = [i for i, x in enumerate(ca.vertsplit(values)) if depends_on(x, s.t, s)]
         else:
-            of_time = ca.which_depends(values, s.t, 1, True)
+            rows = ca.jacobian_sparsity(values, s.t).get_triplet()[0]
         found = self.at_position.copy()
-        found[self.at_position] = ~np.array(of_time, bool)
+        found[np.flatnonzero(found)[rows]] = False
         return found
 
     def _normal(self, q: FloatArray) -> FloatArray:
