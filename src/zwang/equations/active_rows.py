@@ -364,7 +364,7 @@ class _RowsAtState:
         else:
             rows = ca.jacobian_sparsity(values, s.t).get_triplet()[0]
         found = self.at_position.copy()
-        found[np.flatnonzero(found)[rows]] = False
+        found[np.flatnonzero(found)[np.array(rows, dtype=int)]] = False
         return found
 
     def _normal(self, q: FloatArray) -> FloatArray:
