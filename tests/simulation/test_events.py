@@ -347,3 +347,73 @@ def test_what_goes_beyond_zero_for_a_moment_is_seen(falling, integrator, depth):
 def test_what_touches_zero_is_no_event(falling, above):
     run = falling.simulate([0.0], [10.0], until=3.0, events={"top": zw.event("h", at=5.0 + above)})
     assert not run.events
+
+
+# --- conditions -----------------------------------------------------------------------------------
+
+#: Conditions of a point at x = t, y = −t, and when each begins to hold.
+CONDITIONS = {
+    "above": (lambda q: q[0] > 0.7, 0.7),
+    "below": (lambda q: q[1] <= -0.7, 0.7),
+    "not": (lambda q: np.logical_not(q[0] < 0.7), 0.7),
+    "both": (lambda q, t: np.logical_and(q[0] > 0.3, t >= 0.7), 0.7),
+    "either": (lambda q, t: np.logical_or(q[0] > 0.7, t >= 0.9), 0.7),
+    "and": (lambda q: (q[0] > 0.7) & (q[1] < 0.1), 0.7),
+    "or": (lambda q: (q[0] > 0.7) | (q[1] < -0.9), 0.7),
+    "large": (lambda q: abs(q[1]) >= 0.7, 0.7),
+}
+
+
+@pytest.fixture(scope="module")
+def point():
+    return zw.System(["x", "y"], mass=lambda: np.eye(2), force=lambda: [0.0, 0.0])
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_is_met_where_it_begins_to_hold(point, name):
+    """It never was: true and false do not cross zero."""
+    condition, when = CONDITIONS[name]
+    run = point.simulate([0, 0], [1, -1], until=2.0, events={"met": zw.event(condition, "stop")})
+    assert run.status.endswith("by event 'met'")
+    assert abs(run.t[-1] - when) < FOUND
+
+
+def test_a_condition_that_ceases_to_hold_is_no_event_unless_asked_for(point):
+    events = {
+        "begins": zw.event(lambda q: q[0] < 0.7),
+        "ceases": zw.event(lambda q: q[0] < 0.7, direction=-1),
+    }
+    run = point.simulate([0, 0], [1, -1], until=2.0, events=events)
+    assert [e.name for e in run.events] == ["ceases"]
+    assert abs(run.events[0].t - 0.7) < FOUND
+
+
+def test_a_condition_on_a_joint_angle_is_met_at_that_angle():
+    """Half a turn further on, where the angle jumps, it had stopped."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    rod = m.body("rod", mass=1.0, inertia=0.1, position=(0, 0.5))
+    m.revolute("pin", m.ground, rod, at=(0, 0))
+    start = m.assemble(hold={"pin.angle": 0.05}, velocity={"hold": {"pin.angle_rate": 0.5}})
+    seen = zw.event(lambda c: c["pin.angle"] > 0.5, "stop")
+    run = m.simulate(start, until=3.0, events={"seen": seen})
+    assert abs(run["pin.angle"][-1] - 0.5) < FOUND
+
+
+def test_a_condition_may_be_the_floor_of_a_bounce(ball):
+    events = {"floor": zw.event(lambda q: q[1] < 0.0, zw.bounce(0.8))}
+    run = ball.simulate([0.0, 1.0], until=1.5, events=events)
+    fall = np.sqrt(2.0 / G)
+    assert np.abs([e.t for e in run.events] - fall * np.array([1, 2.6])).max() < FOUND
+
+
+@pytest.mark.parametrize(
+    ("condition", "at", "told"),
+    [
+        (lambda q: q[0] == 1.0, 0.0, "equality"),
+        (lambda q: np.logical_and(q[0], q[1] > 1.0), 0.0, "one side is a number"),
+        (lambda q: q[0] > 1.0, 0.5, "must have no value at="),
+    ],
+)
+def test_conditions_that_begin_nowhere_are_refused(point, condition, at, told):
+    with pytest.raises(zw.InputError, match=told):
+        point.simulate([0, 0], until=1.0, events={"e": zw.event(condition, at=at)})

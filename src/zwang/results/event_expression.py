@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.errors import InputError, UnknownNameError
 from zwang.results.channel_expressions import ChannelExpressions, needs_forces
+from zwang.tracing.conditions import margin
 from zwang.tracing.event import Bounce
 from zwang.tracing.outputs import trace_extra
 from zwang.tracing.own_output import of_parameter, traced_output
@@ -36,6 +37,7 @@ class EventExpression:
     cut : positive where an angle in g jumps by 2π, which is no crossing; None if no angle is in it.
     solved : whether the equations of motion are solved for it.
     undefined_here : whether it has no value at the state that was given, a singular position.
+    direction : in which g crosses zero: 1 from below, −1 from above, 0 both.
     """
 
     value: casadi.SX
@@ -44,6 +46,7 @@ class EventExpression:
     cut: casadi.SX | None = None
     solved: bool = False
     undefined_here: bool = False
+    direction: int = 0
 
 
 def watched(
@@ -60,16 +63,32 @@ def watched(
     at : a state (q, v, t, p), at which dependent constraint equations are told from others.
     whole : the system with all its constraints, if some do not act.
     """
-    function, level, state = event.function, event.at, system.equations.symbols
+    function, state, where = event.function, system.equations.symbols, f"event {name!r}"
     if isinstance(function, str):
-        return _named(system, name, event, at, whole)
+        return replace(_named(system, name, event, at, whole), direction=event.direction)
     if "c" in _arguments(function):
         _require_no_impact(name, event)
         channels = ChannelExpressions(system, at, whole)
-        value = channels.of_function(f"event {name!r}", function)
-        return _of_channels(value - level, channels, rated=False)
-    parameters = system.definition.parameters
-    return EventExpression(trace_extra(state, parameters, f"event {name!r}", function, 1) - level)
+        value, direction = _crossing(where, event, channels.of_function(where, function))
+        return replace(_of_channels(value, channels, rated=False), direction=direction)
+    traced = trace_extra(state, system.definition.parameters, where, function, 1)
+    value, direction = _crossing(where, event, traced)
+    return EventExpression(value, direction=direction)
+
+
+def _crossing(where: str, event: Event, value: casadi.SX) -> tuple[casadi.SX, int]:
+    """What crosses zero and in which direction; a condition's margin does where it begins."""
+    found = margin(where, value)
+    if found is None:
+        return value - event.at, event.direction
+    if event.at != 0.0:
+        raise InputError(
+            where,
+            must="have no value at= where its function is a condition",
+            but=f"at is {event.at:g}",
+            advice="Write the value into the condition, or watch the quantity itself.",
+        )
+    return found, event.direction or 1
 
 
 def of_channels(system: System, name: str, event: Event) -> str | None:

@@ -61,6 +61,8 @@ class Watch:
         self.system, self.events, self.carrier = system, events, carrier
         s = system.equations.symbols
         found = [watched(system, name, e, at, whole) for name, e in events.items()]
+        #: In which direction each crosses zero, of which 0 is both.
+        self.directions = [x.direction for x in found]
         #: Whether the equations of motion are solved for one of them, with rows chosen at a state.
         self.solves = any(x.solved for x in found)
         #: Where some have no value, a singular position, and which these are.
@@ -95,6 +97,7 @@ class Watch:
         values[0] = loop.event_before[:, 0]  # knows on which side an event before was left
         found = []
         for k, (name, e) in enumerate(self.events.items()):
+            direction = self.directions[k]
             if dormant(e):
                 continue
 
@@ -107,7 +110,7 @@ class Watch:
                 if not was * now < 0.0 and not (now == 0.0 and was != 0.0):
                     continue
                 rising = was < 0.0
-                if e.direction and (e.direction > 0) != rising:
+                if direction and (direction > 0) != rising:
                     continue
                 t = crossing(g, a, b)
                 y = loop.in_system(step.state(t)[None], np.array([t]))[0]
@@ -167,7 +170,7 @@ class Watch:
                 loop.event_values[k, 0] = 0.0  # it is on neither side
             value = loop.event_values[k, 0]
             self._require_number(name, [value], loop.t[:1].tolist())
-            outside = -float(e.direction)
+            outside = -float(self.directions[k])
             touches = abs(value) <= TOUCHES * max(1.0, abs(e.at))
             if _is_impact(e) and outside and touches and not value * outside > 0.0:
                 loop.event_values[k, 0] = outside * JUST
