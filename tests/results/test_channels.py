@@ -339,3 +339,20 @@ def test_a_table_knows_what_was_held_between_coarsely_saved_states():
     push = {"push": zw.controller(lambda sample: {"u": 1.0 + sample.number}, 0.1)}
     run = m.simulate(until=1.0, save=0.5, controllers=push)
     assert run.to_pandas("u", every=0.25)["u"].tolist() == [1.0, 3.0, 5.0, 8.0, 10.0]
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "planar", "absolute"])
+def test_a_table_at_sampling_times_has_what_was_held_until_then(coordinates: str):
+    """Both sides of a sample are put on the constraints each, and differ in their last bits."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81), parameters={"u": 0.0})
+    cart = m.body("cart", mass=1.0, inertia=0.01)
+    pole = m.body("pole", inertia=zw.inertia.rod(0.2, 0.6, axis="z"), position=(0, 0.3))
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.revolute("pin", cart, pole, at=(0, 0))
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    push = {"push": zw.controller(lambda sample: {"u": float(sample.number)}, 0.01)}
+    start = m.assemble(hold={"pin.angle": 3.0})
+    run = m.simulate(start, until=0.3, save=0.01, coordinates=coordinates, controllers=push)
+    table = run.to_pandas(["u", "motor.effort"], every=0.02)
+    assert table["u"].tolist() == run["u"][::2].tolist()
+    assert table["motor.effort"].tolist() == run["u"][::2].tolist()

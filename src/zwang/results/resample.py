@@ -34,15 +34,14 @@ def at_times(run: Run, times: FloatArray) -> Run:
 
 
 def _first_alike(run: Run) -> np.ndarray:
-    """For each saved state the first that is the same at the same time.
+    """For each saved state the first at the same time, if no event happened then.
 
-    Where a controller changes a parameter, and no state, it is the end of the interval before, as
-    of states that are saved there; an event begins what follows it.
+    Where a controller changes a parameter it is the end of the interval before, as of states that
+    are saved there; an event begins what follows it. States are not compared: both sides of a
+    sample are one state, but each put on the constraints by itself.
     """
     same = np.zeros(len(run.t), dtype=bool)
     same[1:] = (run.t[1:] == run.t[:-1]) & ~np.isin(run.t[1:], [event.t for event in run.events])
-    for x in (run.q, run.v):
-        same[1:] &= (x[1:] == x[:-1]).all(axis=1)
     return np.maximum.accumulate(np.where(same, 0, np.arange(len(same))))
 
 
