@@ -23,8 +23,8 @@ _SHOWN = ("least", "at", "greatest", "at", "mean", "RMS")
 #: After the name of what is unbounded, and what is said of it below.
 DAGGER = "\N{DAGGER}"
 UNBOUNDED = (
-    "Unbounded at t = {} s, where the mechanism passes a dead center of a driver: the numbers are "
-    "those of the times above, and others at other times."
+    "Unbounded at t = {} s, where the mechanism passes a singular position: the numbers are those "
+    "of the times above, and others at other times."
 )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zwang.results.force_record import ForceRecord
     from zwang.results.forces import StretchForces
     from zwang.results.mechanism_run import BodyMotion, Reaction
-    from zwang.results.unbounded import DeadCenter
+    from zwang.results.unbounded import UnboundedForces
     from zwang.system import System
     from zwang.tracing.event import Event, Watched
     from zwang.view.page import View
@@ -536,15 +536,16 @@ class Run(Displayed):
         return ChannelTable(self, channels_of(self))
 
     @computed_once
-    def dead_centers(self) -> tuple[DeadCenter, ...]:
-        """Singular positions that the motion passes at which forces of drivers are unbounded.
+    def unbounded_forces(self) -> tuple[UnboundedForces, ...]:
+        """Singular positions that the motion passes at which forces are unbounded, the first ten.
 
-        Each has its time ``t`` and the names of ``drivers`` and ``others`` with such forces; what
-        is saved beside it is of any size, as its times happen to be.
+        Each has its time ``t`` and the names of ``drivers``, whose dead center it is, and of
+        ``others`` with such forces; what is saved beside it is of any size, as its times happen to
+        be.
         """
-        from zwang.results.unbounded import dead_centers_of
+        from zwang.results.unbounded import unbounded_forces_of
 
-        return dead_centers_of(self)
+        return unbounded_forces_of(self)
 
     @computed_once
     def mechanism(self) -> Parts | None:

@@ -1,15 +1,17 @@
 """Forces that grow without bound where a run passes a singular position.
 
-At a dead center of a driver its equation depends on those of the joints: no force along its
-coordinate moves the mechanism, and where a load acts along the freedom that is gained there, the
-driver's force passes infinity. Saved states tell of it what their times happen to give. Beside the
-position, a distance h in time before it and after, a bounded quantity x has h|x| → 0 and a pole
-does not: that is asked of three distances. That rows depend on each other does not decide it: at
-the flat position of a linkage without load forces stay bounded.
+Where equations of joints come to depend on each other for an instant, and a load acts along the
+freedom that is gained there, forces pass infinity: those of a driver at its dead center, those of
+two supports whose distance vanishes, those in a parallelogram that swings through its flat
+position. Saved states tell of it what their times happen to give. Beside the position, a distance
+h in time before it and after, a bounded quantity x has h|x| → 0 and a pole does not: that is asked
+of three distances. That equations depend on each other does not decide it: without such a load
+forces stay bounded.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from zwang.results.run import Run
     from zwang.results.segments import RankChange
 
-__all__ = ["DeadCenter", "dead_centers_of", "told_dead_centers", "unbounded_at"]
+__all__ = ["UnboundedForces", "told_unbounded", "unbounded_at", "unbounded_forces_of"]
 
 #: Largest displacement [m or rad] from the singular position, and part of the time to the next one
 #: or an end of the run, at the farthest distance.
@@ -36,20 +38,20 @@ INSTANT = 1e-9
 #: Distances are such parts of each other. Of a quantity that stays bounded h|x| falls like them;
 #: of one with a pole it stays, and falls to no less than this part once a pole dominates.
 NEARER, DISTANCES, STAYS = 0.25, 3, 0.5
-#: Parts of the greatest force of a driver below which another value is rounding.
+#: Parts of the greatest such force below which another value is rounding.
 NOTHING = 1e-8
-#: Singular positions of drivers that are looked at: a motor back and forth passes many of them.
+#: Singular positions that are looked at: a motor back and forth passes many of them.
 MOST = 10
 
 
-class DeadCenter(NamedTuple):
-    """A singular position of a run at which forces of drivers are unbounded.
+class UnboundedForces(NamedTuple):
+    """A singular position of a run at which forces are unbounded.
 
     Attributes
     ----------
     t : when it is passed [s].
-    drivers : whose forces grow without bound there.
-    others : joints and constraints whose forces do so, too.
+    drivers : whose forces grow without bound there; it is their dead center.
+    others : joints and constraints whose forces do so.
     beside : the run at times before it and after it.
     """
 
@@ -59,73 +61,86 @@ class DeadCenter(NamedTuple):
     beside: Run
 
     def __repr__(self) -> str:
-        return f"DeadCenter(t={self.t!r}, drivers={self.drivers!r}, others={self.others!r})"
+        return f"UnboundedForces(t={self.t!r}, drivers={self.drivers!r}, others={self.others!r})"
 
     def __str__(self) -> str:
         return self.told()
 
     def told(self, more: int = 0) -> str:
         """What happens there as a sentence, and at how many later times it does."""
-        many = len(self.drivers) > 1
+        names, kind = (self.drivers, "driver") if self.drivers else (self.others, "")
+        many = len(names) > 1
+        of = f"{kind}{'s' if many else ''} " if kind else ""
         later = f" and at {more} more of the first {MOST} such times" if more else ""
-        also = f", and so are those of {', '.join(self.others)}" if self.others else ""
+        also = f", and so are those of {', '.join(self.others)}" if kind and self.others else ""
+        where = "a dead center" if kind else "a singular position"
         return (
-            f"the force{'s' if many else ''} of driver{'s' if many else ''} "
-            f"{', '.join(self.drivers)} {'are' if many else 'is'} unbounded at "
-            f"t = {self.t:.4g} s{later}{also}: the mechanism passes a dead center there"
+            f"the force{'s' if many else ''} of {of}{', '.join(names)} "
+            f"{'are' if many else 'is'} unbounded at t = {self.t:.4g} s{later}{also}: "
+            f"the mechanism passes {where} there"
         )
 
 
-def told_dead_centers(run: Run) -> tuple[str, ...]:
-    """What a run says of its dead centers, once of those that are alike."""
-    alike: dict[tuple[str, ...], list[DeadCenter]] = {}
-    for center in run.dead_centers:
-        alike.setdefault(center.drivers, []).append(center)
-    return tuple(centers[0].told(len(centers) - 1) for centers in alike.values())
+def told_unbounded(run: Run) -> tuple[str, ...]:
+    """What a run says of unbounded forces, once of those that are alike.
+
+    A mechanism that moves by itself is not held up by a question about its forces: it has no note,
+    but whatever shows them asks.
+    """
+    if run.mechanism is None or not _drivers(run):
+        return ()
+    alike: dict[tuple[str, ...], list[UnboundedForces]] = {}
+    for position in run.unbounded_forces:
+        alike.setdefault(position.drivers or position.others, []).append(position)
+    return tuple(positions[0].told(len(positions) - 1) for positions in alike.values())
 
 
 def unbounded_at(run: Run, name: str) -> float | None:
     """When a channel of a run, or a component of one, is first unbounded; None if never."""
-    for center in run.dead_centers:
+    for position in run.unbounded_forces:
+        beside = position.beside
         try:
-            values = np.asarray(center.beside[name], dtype=float)
+            values = np.asarray(beside[name], dtype=float)
         except ZwangError:  # it has no values there
             continue
-        greatest = max(np.abs(_sizes(center.beside, name)).max() for name in center.drivers)
+        greatest = max(_sizes(beside, n).max() for n in (*position.drivers, *position.others))
         sizes = np.abs(values.reshape(len(values), -1)).max(axis=1, initial=0.0)
-        if sizes.max() > NOTHING * greatest and _grows(sizes, center.beside.t, center.t):
-            return center.t
+        if sizes.max() > NOTHING * greatest and _grows(sizes, beside.t, position.t):
+            return position.t
     return None
 
 
-def dead_centers_of(run: Run) -> tuple[DeadCenter, ...]:
-    """Singular positions that a run passes at which forces of drivers are unbounded.
+def unbounded_forces_of(run: Run) -> tuple[UnboundedForces, ...]:
+    """Singular positions that a run passes at which forces are unbounded.
 
-    Of the first of those at which drivers' rows depend on others.
+    The first `MOST` positions are looked at, and as many in which a driver takes part.
     """
     if run.mechanism is None or len(run) < 2:
         return ()
-    drivers = {e.name for e in run.mechanism.constraints if e.law.what == "driver"}
-    found, looked = [], 0
-    for change in _passed(run)[: 10 * MOST] if drivers else ():
-        if drivers.isdisjoint(change.names):
+    drivers, found, looked = _drivers(run), [], Counter[bool]()
+    for change in _passed(run)[: 10 * MOST]:
+        driven = bool(drivers) and not drivers.isdisjoint(change.names)
+        if looked[driven] == MOST:
             continue
-        looked += 1
-        if looked > MOST:
-            break
+        looked[driven] += 1
         try:
-            center = _examined(run, change, drivers)
+            position = _examined(run, change, drivers)
         except ZwangError:  # no state beside it, or no forces
             continue
-        found += [] if center is None else [center]
+        found += [] if position is None else [position]
     return tuple(found)
+
+
+def _drivers(run: Run) -> frozenset[str]:
+    assert run.mechanism is not None
+    return frozenset(e.name for e in run.mechanism.constraints if e.law.what == "driver")
 
 
 def _passed(run: Run) -> list[RankChange]:
     return [r for r in run.ranks if not r.lasting and run.t[0] < r.t < run.t[-1]]
 
 
-def _examined(run: Run, change: RankChange, drivers: set[str]) -> DeadCenter | None:
+def _examined(run: Run, change: RankChange, drivers: frozenset[str]) -> UnboundedForces | None:
     """What becomes of forces beside a singular position."""
     t = change.t
     ends = [run.t[0], run.t[-1], *(r.t for r in run.ranks), *(e.t for e in run.events)]
@@ -147,7 +162,9 @@ def _examined(run: Run, change: RankChange, drivers: set[str]) -> DeadCenter | N
             growing.append(name)
     own = tuple(name for name in growing if name in drivers)
     others = tuple(name for name in growing if name not in drivers)
-    return DeadCenter(_pole(beside, own[0], t), own, others, beside) if own else None
+    if not growing:
+        return None
+    return UnboundedForces(_pole(beside, (own or others)[0], t), own, others, beside)
 
 
 def _without(run: Run, rows: np.ndarray) -> Run:

@@ -13,7 +13,7 @@ from zwang.results.event_rows import changed
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Beginning, RankChange, Segment
 from zwang.results.status import status_of
-from zwang.results.unbounded import told_dead_centers
+from zwang.results.unbounded import told_unbounded
 from zwang.simulation.interpolate import states_between
 from zwang.simulation.notes import off_constraints_note
 from zwang.simulation.rank_report import rank_changes
@@ -134,8 +134,8 @@ def _notes(run: PlainRun) -> tuple[str, ...]:
         equations = origin.system.equations
         off = off_constraints_note(equations, origin.settings, done.t, done.y, origin.p)
         notes += [off] if off else []
-    # Dead centers are looked for in runs at other times, which have the notes of this one.
-    return noted([*notes, *told_dead_centers(changed(run, notes=noted(notes)))])
+    # Unbounded forces are looked for in runs at other times, which have the notes of this one.
+    return noted([*notes, *told_unbounded(changed(run, notes=noted(notes)))])
 
 
 #: Field of a run → how it is made of what the loop did.

@@ -50,7 +50,7 @@ from zwang.results.status import (
     stopped_by_user,
 )
 from zwang.results.store import Store
-from zwang.results.unbounded import told_dead_centers
+from zwang.results.unbounded import told_unbounded
 from zwang.results.writer import RunWriter
 from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
 from zwang.simulation.contradictions import first_conflict
@@ -524,13 +524,13 @@ class Simulation:
 
     def _note_at_end(self) -> None:
         """What a whole run tells: forces without a bound, controllers that set nothing."""
-        self._note_dead_centers()
+        self._note_unbounded_forces()
         self._note_idle_controllers()
 
-    def _note_dead_centers(self) -> None:
-        """Say where forces of drivers were unbounded, if a singular position was passed."""
+    def _note_unbounded_forces(self) -> None:
+        """Say where forces were unbounded, if a singular position was passed."""
         if self.saved and any(not change.lasting for change in self.ranks):
-            told = told_dead_centers(self._as_kept())
+            told = told_unbounded(self._as_kept())
             self.notes += [note for note in told if note not in self.notes]
 
     def _look(self, y: FloatArray, t: FloatArray, doubt: Disagreement | None = None) -> bool:

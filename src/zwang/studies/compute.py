@@ -499,16 +499,14 @@ class _EnsembleValues:
             found[i] = np.nan
             self.refusals.setdefault(
                 i,
-                f"output {name} is unbounded at t = {t:.4g} s: the mechanism passes a dead center "
-                "of a driver there",
+                f"output {name} is unbounded at t = {t:.4g} s: the mechanism passes a singular "
+                "position there",
             )
         return found
 
     def _unbounded(self, name: str) -> dict[int, float]:
         """Run → when a channel of it is unbounded."""
-        parts = self.outputs.system.mechanism
-        driven = parts is not None and any(e.law.what == "driver" for e in parts.constraints)
-        if not driven or self._is_state(name):
+        if self.outputs.system.mechanism is None or self._is_state(name):
             return {}
         if name not in self._poles:
             told = {i: unbounded_at(run, name) for i, run in enumerate(self.runs) if len(run.t)}
