@@ -168,3 +168,25 @@ def test_a_large_mechanism_says_it():
         assert len(notes) == redundant
         assert not redundant or "'hinge_7'" in notes[0]
         assert not redundant or "'hinge_6'" not in notes[0]
+
+
+@pytest.mark.parametrize("mast", [False, True])
+def test_a_driver_against_friction_of_an_open_reaction_is_marked(mast, tmp_path):
+    """The mast and the guide share a side load in any way, and friction in the guide by that."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    table = m.body("table", mass=10.0, inertia=(1, 1, 1), position=(0.3, 0, 1))
+    m.prismatic("guide", m.ground, table, at=(0, 0, 1), axis="z")
+    if mast:
+        m.prismatic("mast", m.ground, table, at=(0.6, 0, 1), axis="z")
+    m.friction("guide", coefficient=0.15, radius=0.1)
+    m.force("side", table, lambda t: [50.0, 0.0, 0.0])
+    m.drive("lift", "guide.displacement", lambda t: 0.1 * t)
+    m.output("held", lambda c: c["lift.effort"] / 1000, unit="kN")
+    run = m.simulate(until=0.5, save=0.1)
+    assert bool(said(run)) is mast
+    for name in ("lift.effort", "held", "guide.force", "guide.force.x"):
+        assert run.channels.determinate(name) is not mast, name
+    assert run.reaction("guide").determinate.all() == (not mast)
+    assert run.channels.determinate("table.position")
+    path = run.to_csv(tmp_path / "run.csv", ["lift.effort"], units=True)
+    assert ("indeterminate" in path.read_text(encoding="utf-8")) is mast

@@ -14,6 +14,7 @@ from zwang.errors import UnknownNameError, ZwangError
 from zwang.results.channel_catalog import ACCELERATION, ENERGIES, PARTS, ChannelEntry, catalog
 from zwang.results.determinate_components import determinate_components
 from zwang.results.determinate_outputs import Look, looks_at, output_is_determinate
+from zwang.results.determined import motion_is_open
 from zwang.results.driver_efforts import (
     driver_effort,
     driver_power,
@@ -126,8 +127,8 @@ class ChannelTable(Mapping[str, Channel]):
         ``run.reaction(joint).determinate`` decides it for every saved state. An output of the
         user's that is a sum of components with factors is determinate if no admissible forces
         change it, as the load on both hinges of a door; any other one if all channels are that it
-        uses. Of a run that was loaded without its system
-        components count as the whole reaction.
+        uses. Of a run that was loaded without its system components count as the whole reaction.
+        Where a law of friction uses a reaction that is left open, no force is determinate.
         """
         owner, _, part = name.rpartition(".")
         component = name not in self and part in PARTS and owner in self and self[owner].vector
@@ -142,8 +143,8 @@ class ChannelTable(Mapping[str, Channel]):
     def _components(self, own: Channel) -> np.ndarray:
         """Which components of a channel of an indeterminate reaction are determinate."""
         quantity = own.name.removeprefix(f"{own.joint}.")
-        absent = isinstance(self._run.system, AbsentSystem)
-        if absent or not own.vector or quantity not in ("force", "moment"):
+        unknown = isinstance(self._run.system, AbsentSystem) or motion_is_open(self._run)
+        if unknown or not own.vector or quantity not in ("force", "moment"):
             return np.zeros(3, dtype=bool)
         if self._found is None:
             self._found = determinate_components(self._run, self._looks())
@@ -184,6 +185,8 @@ class ChannelTable(Mapping[str, Channel]):
     def statuses(self) -> dict[str, bool]:
         """Joint or constraint → whether its force is determinate at the first saved state."""
         run = self._run
+        if motion_is_open(run):
+            return {own.joint: False for own in self._channels.values() if own.joint}
         if isinstance(run.system, AbsentSystem):
             return self._stored_statuses(run.system.indeterminate)
         if run.system.equations.rows_independent or not len(run):

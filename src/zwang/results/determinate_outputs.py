@@ -16,6 +16,7 @@ import numpy as np
 from zwang.diagnosis.passport import Passport
 from zwang.multibody.wrench import joint_wrench
 from zwang.results.channel_catalog import PARTS, ChannelEntry, catalog
+from zwang.results.determined import motion_is_open
 from zwang.results.driver_efforts import driver_speed, effort_along
 from zwang.results.event_rows import changed
 from zwang.results.output_values import written_out
@@ -66,8 +67,8 @@ def output_is_determinate(run: Run, output: OwnOutput, looks: list[Look]) -> boo
 
     value, channels = written_out(run, output)
     open_ = {name: x for name, x in channels.items() if not run.channels.determinate(name)}
-    if not open_:
-        return True
+    if not open_ or motion_is_open(run):
+        return not open_
     symbols = ca.vertcat(*open_.values())
     slope = ca.densify(ca.jacobian(value, symbols))
     # Of forces of unknown size, as of teeth, the bases tell nothing.

@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zwang.errors import ZwangError
+from zwang.tracing.open_laws import OPEN
 
 if TYPE_CHECKING:
     from zwang.results.run import Run
 
-__all__ = ["ONE_OF_MANY", "PASSPORT_ROWS", "STAR", "determined", "open_constraints"]
+__all__ = [
+    "ONE_OF_MANY",
+    "PASSPORT_ROWS",
+    "STAR",
+    "determined",
+    "motion_is_open",
+    "open_constraints",
+]
 
 #: Constraint rows beyond which determinacy of reactions, which takes dense decompositions, is not
 #: computed.
@@ -20,6 +28,15 @@ ONE_OF_MANY = (
     "Indeterminate: constraints are redundant, and the motion leaves open how joints share their "
     "load. The numbers are those of least norm, one choice among many."
 )
+
+
+def motion_is_open(run: Run) -> bool:
+    """Whether a law uses a reaction that redundant constraints leave open, as the run has noted.
+
+    Then no force follows from the motion: a driver holds against friction, say, which is another
+    for each way in which joints share their load.
+    """
+    return any(OPEN in note for note in run.notes)
 
 
 def determined(run: Run, name: str) -> bool:

@@ -14,6 +14,7 @@ from zwang.display import Displayed, counted
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.multibody.pose import SCALAR
 from zwang.multibody.wrench import ended, joint_wrench, pose
+from zwang.results.determined import motion_is_open
 from zwang.results.forces import StretchForces
 from zwang.results.unwrap import followed
 from zwang.rotation.quaternion import from_rotation_matrix
@@ -163,6 +164,8 @@ class Reaction(Displayed):
     @computed_once
     def determinate(self) -> np.ndarray:
         """Whether force and moment follow from the motion at each saved time, shape (nt,)."""
+        if motion_is_open(self._run):
+            return np.zeros(len(self._run.t), dtype=bool)
         record = self._run.force_record
         if record is not None and "determinate" in record:
             return record.determinate(self.joint)
