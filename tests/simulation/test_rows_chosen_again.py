@@ -88,16 +88,16 @@ LEFT_BY_NODES = 2.0 * np.sqrt(26.0 * CLEAR_PIVOT)
 
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8, 1e-11])
 @pytest.mark.parametrize("place", [0.0, 1.0, 3.0])
-def test_collocation_leaves_before_other_rows_have_to_act(block, tolerance, place):
+def test_collocation_goes_on_with_other_rows_before_they_have_to_act(block, tolerance, place):
     run = block.simulate([place, 0.0, 0.0], until=20.0, tolerance=tolerance)
     assert run.finished, run.status
     assert abs(run.q[-1, 0] - PLACE) < 1e-3
     assert np.abs(run.q[:, 1:]).max() < OFF
-    (note,) = (note for note in run.notes if "nearly dependent" in note)
-    assert note.endswith("integrated by order8")
-    left_at = float(note.partition("from t = ")[2].partition(" s on")[0])
-    assert PLACE - float(run.at(left_at).q[0]) > LEFT_BY_NODES / 4.0
+    if tolerance > 1e-10:  # its last step is shorter otherwise, and the place still far
+        assert {s.integrator for s in run.segments} <= {"", "gauss"}
     assert any("had to act in place of others" in note for note in run.notes)
+    left_at = run.ranks[1].t
+    assert PLACE - float(run.at(left_at).q[0]) > LEFT_BY_NODES / 4.0
 
 
 def test_an_event_in_the_same_step_is_not_lost(block):

@@ -76,6 +76,8 @@ LEAST_SHARE = 0.15
 #: The same for a choice that is good for the beginning of the walk alone, and at a start. Of d
 #: dependencies among m rows some d rows have a share of 1/√(1 + d (m − d)) at each state.
 LEAST_SHARE_NEAR = 0.05
+#: Steps along the motion in which rows are to stay good, and how far each leads [m, rad].
+LOOKS_AHEAD, AHEAD = 2, 0.2
 #: Rows this near to being a combination of others, relative, depend on them: a start may be off
 #: its constraints by as much.
 NEARLY = 1e-5
@@ -117,7 +119,7 @@ _NOTHING_SPECIAL = RowsAtStart()
 
 
 def redundant_rows(
-    system: Equations, y: FloatArray, t: float, p: FloatArray, span: float
+    system: Equations, y: FloatArray, t: float, p: FloatArray, span: float, *, ahead: bool = False
 ) -> ActiveRows:
     """Which rows of A can be left out.
 
@@ -128,12 +130,13 @@ def redundant_rows(
     ----------
     y, t : a state on the constraints, or close to them.
     span : length of the simulation, over which prescribed motions are looked at [s].
+    ahead : whether rows are to be good a little further along the motion, too.
     """
-    return verdict_at(system, y, t, p, span).acting
+    return verdict_at(system, y, t, p, span, ahead=ahead).acting
 
 
 def verdict_at(
-    system: Equations, y: FloatArray, t: float, p: FloatArray, span: float
+    system: Equations, y: FloatArray, t: float, p: FloatArray, span: float, *, ahead: bool = False
 ) -> RowsAtStart:
     """`redundant_rows`, and whether they are independent at the start; remembered by start.
 
@@ -142,16 +145,21 @@ def verdict_at(
     if not system.model.blocks:
         return _NOTHING_SPECIAL
     known = _Known.of(system)
-    start = (known.geometry(p, t, span), p.tobytes(), y.tobytes(), t)
+    start = (known.geometry(p, t, span), p.tobytes(), y.tobytes(), t, ahead)
     found = known.get(start)
     if found is None:
-        found = known[start] = _judged(system, known, y, t, p, span)
+        found = known[start] = _judged(system, known, (y, t, p, span), ahead=ahead)
     return found
 
 
 def _judged(
-    system: Equations, known: _Known, y: FloatArray, t: float, p: FloatArray, span: float
+    system: Equations,
+    known: _Known,
+    start: tuple[FloatArray, float, FloatArray, float],
+    *,
+    ahead: bool,
 ) -> RowsAtStart:
+    y, t, p, span = start
     nq, view = len(system.coordinates), _RowsAtState(system, p)
     q, v = y[:nq], y[nq:]
     placed = known.from_placement(p, t, span)
@@ -162,8 +170,13 @@ def _judged(
     scaled, rows = view.scaled(q, v, t), placed
     if rows is not None and not rows.inactive and deficit(scaled) == 0:
         rows = _ALL  # of the placement, or of another assembly than that
-    elif rows is None or rows == _ALL or not may_go(scaled, rows.inactive):
-        rows = _walk(view, q, v, t, span)
+    elif (
+        rows is None
+        or rows == _ALL
+        or not may_go(scaled, rows.inactive)
+        or (ahead and _near_ahead(view, q, v, t, rows.inactive))
+    ):
+        rows = _walk(view, q, v, t, span, onward=ahead)
     rows = rows or ActiveRows(distinct=False)
     return RowsAtStart(rows, deficit(np.delete(scaled, rows.inactive, axis=0)) == 0)
 
@@ -267,16 +280,45 @@ class _Known(Remembered[Any, Any], PassedOn):
         return self.get(key)
 
 
+def _near_ahead(
+    view: _RowsAtState, q: FloatArray, v: FloatArray, t: float, numbers: tuple[int, ...]
+) -> bool:
+    """Whether rows that stay without these come near to depending on each other along a motion."""
+    speed = float(np.abs(v).max(initial=0.0))
+    if not numbers or not speed > 0.0:
+        return False
+    for _ in range(LOOKS_AHEAD):
+        found = view.moved(q, t, v * (AHEAD / speed))
+        if found is None:
+            return False
+        q = found
+        if not may_go(view.scaled(q, v, t), numbers):
+            return True
+    return False
+
+
 def _walk(
-    view: _RowsAtState, q: FloatArray, v: FloatArray, t: float, span: float
+    view: _RowsAtState,
+    q: FloatArray,
+    v: FloatArray,
+    t: float,
+    span: float,
+    *,
+    onward: bool = False,
 ) -> ActiveRows | None:
-    """Rows that may go at all states of a walk from a state; None if it meets no constraints."""
+    """Rows that may go at all states of a walk from a state; None if it meets no constraints.
+
+    Parameters
+    ----------
+    onward : whether it begins along the velocities.
+    """
     found = view.moved(q, t, np.zeros(view.nv))
     if found is None:
         return None
     if deficit(view.scaled(found, v, t)) == 0:
         return _ALL
-    return _choose(view, _states(view, found, t, span))
+    before = v if onward and v.any() else None
+    return _choose(view, _states(view, found, t, span, before), onward=before is not None)
 
 
 def may_go(rows: FloatArray, numbers: tuple[int, ...]) -> np.ndarray:
@@ -396,13 +438,17 @@ def deficit(rows: FloatArray) -> int:
 
 
 def _states(
-    view: _RowsAtState, q: FloatArray, t: float, span: float
+    view: _RowsAtState, q: FloatArray, t: float, span: float, before: FloatArray | None = None
 ) -> list[tuple[FloatArray, FloatArray, float]]:
-    """The state and some near by: along free motions, and later in time."""
+    """The state and some near by: along free motions, and later in time.
+
+    Parameters
+    ----------
+    before : the direction in which it got there.
+    """
     generator = np.random.default_rng(0)
     rest = np.zeros(view.nv)
     states: list[tuple[FloatArray, FloatArray, float]] = [(q, rest, t)]
-    before: FloatArray | None = None
     for k in range(1, STATES if view.nv < COST.walk_velocities else STATES_OF_LARGE):
         start, _, _ = states[-1]
         later = t + 1e-3 * span * k
@@ -429,8 +475,19 @@ def _states(
     return states
 
 
-def _choose(view: _RowsAtState, states: list[tuple[FloatArray, FloatArray, float]]) -> ActiveRows:
-    """Rows that may go at all states alike."""
+def _choose(
+    view: _RowsAtState,
+    states: list[tuple[FloatArray, FloatArray, float]],
+    *,
+    onward: bool = False,
+) -> ActiveRows:
+    """Rows that may go at all states alike.
+
+    Parameters
+    ----------
+    onward : whether rows that are good for the beginning are better than some that hardly do for
+        longer, as they are chosen again.
+    """
     try:
         matrices = [view.scaled(*state) for state in states]
     except ZwangError:
@@ -443,23 +500,33 @@ def _choose(view: _RowsAtState, states: list[tuple[FloatArray, FloatArray, float
     best: list[int] = []
     if wanted and {"position", "velocity"} <= set(levels):
         among = _dependencies_among_positions(matrices, levels)
-        best = _of_most_states(len(bases), wanted, partial(_positions_kept, bases, among, levels))
+        positions = partial(_positions_kept, bases, among, levels)
+        best = _of_most_states(len(bases), wanted, positions, onward=onward)
     if len(best) < wanted:
         # What acts on accelerations alone leaves no residual by which a contradiction would show.
         free = levels != "acceleration"
         best = _of_most_states(
-            len(bases), wanted, lambda n, least: _with_shares(bases[:n], wanted, free, least)
+            len(bases),
+            wanted,
+            lambda n, least: _with_shares(bases[:n], wanted, free, least),
+            onward=onward,
         )
     return ActiveRows(tuple(sorted(best)), len(best) == wanted)
 
 
-def _of_most_states(count: int, wanted: int, rows: Callable[[int, float], list[int]]) -> list[int]:
+def _of_most_states(
+    count: int, wanted: int, rows: Callable[[int, float], list[int]], *, onward: bool
+) -> list[int]:
     """The most rows that may go at the first so many states, up to as many as wanted."""
-    best, least = [], LEAST_SHARE
-    while len(best) < wanted and count:
-        gone = rows(count, least)
+    counts = [count >> k for k in range(count.bit_length())]
+    tried = [(n, LEAST_SHARE) for n in (counts[:-1] if onward else counts[:1])]
+    tried += [(n, LEAST_SHARE_NEAR) for n in (counts if onward else counts[1:])]
+    best: list[int] = []
+    for n, least in tried:
+        gone = rows(n, least)
         best = gone if len(gone) > len(best) else best
-        count, least = count // 2, LEAST_SHARE_NEAR
+        if len(best) == wanted:
+            break
     return best
 
 

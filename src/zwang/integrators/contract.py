@@ -264,7 +264,7 @@ class Loop(ABC):
             self.times,
             *self.options,
             self.may_leave,
-            self.may_leave and len(self.program.left_out) > 0,
+            len(self.program.left_out) > 0 and (self.may_leave or not self.settings.method.nodes),
         )
 
     def _look(self, events: Kernel) -> None:

@@ -93,7 +93,9 @@ class LoopChoices(NamedTuple):
     watch_events : whether there are event functions.
     stop_where_singular : whether to return where rank is lost.
     may_leave : whether to return where another method would do with less work.
-    keeps_clear : whether to return before rows that act come near to depending on each other.
+    keeps_clear : whether rows are left out of those that act, and other ones may take their place:
+        collocation returns before rows that act come near to depending on each other, explicit
+        methods pass such positions by stages on the constraints.
     """
 
     until: float

@@ -288,7 +288,9 @@ def _rows_of_folded(found: FoldedEquations, start: ProgramStart, settings: Setti
         return ActiveRows()
     y, p = found.entered(*start)
     if len(found.velocities) < COST.pivot_velocities:
-        return redundant_rows(found, y, start.t, p, settings.until - start.t)
+        return redundant_rows(
+            found, y, start.t, p, settings.until - start.t, ahead=looks_ahead(settings)
+        )
     return found.rows_by_pivots(y, start.t, p)
 
 
@@ -322,7 +324,9 @@ def _in_joints(given: _Selection, mechanism: Parts) -> Program | str:
         if light and found.mass_is_singular(q, v, np.asarray(t), start.p):
             return "a motion of its joints that meets no inertia"
         return in_joints(found, ActiveRows(), lanes, singular=False)
-    verdict = verdict_at(found, start.y, t, start.p, settings.until - t)
+    verdict = verdict_at(
+        found, start.y, t, start.p, settings.until - t, ahead=looks_ahead(settings)
+    )
     if not (verdict.here and verdict.acting.distinct) and not asked:
         # In absolute coordinates there are more rows to choose those from that need not act.
         return "redundant equations of its loops of which none can be left out everywhere"
@@ -424,7 +428,13 @@ def _active_rows(given: _Selection) -> ActiveRows:
     (y, t, p), settings = given.start, given.settings
     if not may_be_redundant(given.equations, settings):
         return ActiveRows()
-    return redundant_rows(given.equations, y, t, p, settings.until - t)
+    ahead = looks_ahead(settings)
+    return redundant_rows(given.equations, y, t, p, settings.until - t, ahead=ahead)
+
+
+def looks_ahead(settings: Settings) -> bool:
+    """Whether rows are chosen with a look along the motion: for methods that choose them again."""
+    return settings.integrator == "auto"
 
 
 def may_be_redundant(equations: Equations, settings: Settings) -> bool:

@@ -786,10 +786,13 @@ class Simulation:
         self._note_rows(t)
         self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
+        before = self.loop
         if self.settings.drift is Drift.PROJECTION:  # those that acted were nearly dependent here
             at, tolerance = np.array([t]), self.settings.tolerance
             y = on_all_rows(self.active.equations, y[None], at, self.p, tolerance)[0][0]
         self.begin_segment(y, t)
+        # On which side of its zero an event was left is not to be seen from the state alone.
+        self.loop.event_values[...] = before.event_values
         return True
 
     def _note_rows(self, t: float) -> None:
@@ -801,6 +804,8 @@ class Simulation:
         """Whether a loop left to the method that "auto" chooses from the present state on."""
         if code not in (sh.LEAVES, sh.ROWS_NEAR):
             return False
+        if code == sh.ROWS_NEAR and self._choose_rows_again():
+            return True
         y, t, before = self.loop.present[:, 0].copy(), float(self.loop.t[0]), self.loop
         was = before.settings.integrator
         self.method = before.next_method()

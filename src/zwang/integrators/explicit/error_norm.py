@@ -132,9 +132,11 @@ def tangential_error(
     of the error was of that kind.
 
     Along few free directions one of the two estimates is easily near zero by chance, and with it
-    their combination. So the error is not taken to fall by more than the larger of their shares
-    along the constraints. Near a singular position it is: there the first estimate holds little but
-    the rounding of stages, which no smaller step makes smaller.
+    their combination. So of both the first one counts alone, and the error is not taken to fall by
+    more than the larger of their shares along the constraints. Near a singular position it is: there
+    the first estimate holds little but the rounding of stages, which no smaller step makes smaller.
+    What projecting removes leaves its square along the constraints, which curve, and which do no
+    work: a velocity gains across them what it loses along them.
     """
     y, across, error = memory.y, step.across, step.error
     h, sums, squares = step.h, step.sums, step.squares
@@ -145,7 +147,8 @@ def tangential_error(
         free = across[lane]
         across[lane] = True
         if 1.0 <= error[lane] < LARGEST_ERROR:
-            along = combined(method.stages, sums[0, lane], sums[1, lane], y.shape[0])
+            along = np.sqrt(sums[0, lane] / y.shape[0])
+            along = max(along, choices.tolerance * error[lane] ** 2)
             across[lane] = not along > ALONG * error[lane]
             free = free and h[lane] ** 2 * squares[0, lane] <= HIGHER**2 * sums[1, lane]
             for k in range(2):

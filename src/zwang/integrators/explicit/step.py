@@ -164,7 +164,7 @@ def advance(
         if any_of(step.full, lanes):
             return FULL
         step.spent[0] += 1
-        place_steps(method, memory, step, lanes)
+        place_steps(method, memory, choices, step, lanes)
         any_near = any_of(step.near, lanes)
         end_at_last(choices, step, lanes)
         done = evaluate_stages(equations, method, memory, choices, step, onto.pivots, any_near)
@@ -228,8 +228,14 @@ def begin_steps(
 
 
 @inlined
-def place_steps(method: ExplicitMethod, memory: LoopMemory, step: ExplicitStep, lanes):
-    """Shorten steps so that singular positions ahead lie between their stages."""
+def place_steps(
+    method: ExplicitMethod, memory: LoopMemory, choices: LoopChoices, step: ExplicitStep, lanes
+):
+    """Shorten steps so that singular positions ahead lie between their stages.
+
+    Where rows are left out it is those that act which lose rank, and the mechanism does not: its
+    other rows would hold what raw stages miss by more and more.
+    """
     if any_of(step.some, lanes):
         real, count, near = memory.real, memory.counts, step.near
         gap = GAP_8 if method.stages == EIGHT else GAP_5
@@ -241,7 +247,7 @@ def place_steps(method: ExplicitMethod, memory: LoopMemory, step: ExplicitStep, 
                     *(near[lane] or wary, lane),
                 )
                 passes = real[AHEAD, lane] < step.start[0, lane] + step.h[lane]
-                near[lane] = near[lane] or (wary and passes)
+                near[lane] = near[lane] or choices.keeps_clear or (wary and passes)
 
 
 @inlined
