@@ -133,8 +133,9 @@ def tangential_error(
 
     Along few free directions one of the two estimates is easily near zero by chance, and with it
     their combination. So of both the first one counts alone, and the error is not taken to fall by
-    more than the larger of their shares along the constraints. Near a singular position it is: there
-    the first estimate holds little but the rounding of stages, which no smaller step makes smaller.
+    more than the larger of their shares along the constraints. Near a singular position it is:
+    there the first estimate holds little but the rounding of stages, which no smaller step makes
+    smaller.
     What projecting removes leaves its square along the constraints, which curve, and which do no
     work: a velocity gains across them what it loses along them.
     """
