@@ -281,7 +281,7 @@ class Run(Displayed):
         Parameters
         ----------
         path : of the video.
-        fps : pictures a second.
+        fps : pictures a second, of ``.gif`` and ``.webp`` at most 50, as browsers slow down more.
         speed : seconds of the motion in one of the video.
         size : width and height in pixels.
         traces, forces, azimuth, elevation : as for `draw`.
