@@ -559,7 +559,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
                 for c in self.description
                 if c.method == "actuator"
             },
-            dict(self._angle_laws),
+            dict(self._effort_laws),
             GeometryParameters(tuple(self._geometry), self._recipe, _parts_of)
             if self._geometry
             else None,

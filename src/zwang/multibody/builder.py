@@ -88,7 +88,7 @@ class MechanismBuilder:
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
         self._outputs: dict[str, OwnOutput] = {}
-        self._angle_laws: dict[str, AngleLaw] = {}  # of actuators whose effort depends on angles
+        self._effort_laws: dict[str, AngleLaw] = {}  # of actuators whose effort is a function
         self.description: list[BuilderCall] = []
         self._geometry: dict[str, None] = {}  # parameters that numbers of parts depend on
         self._varying: set[str] = set()  # arguments of the present call that depend on these

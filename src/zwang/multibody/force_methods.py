@@ -226,8 +226,8 @@ class ForceBuilder(MechanismBuilder):
         names = () if law is None else law.reads
         reads = {read: self._joint_coordinate(known[read]) for read in names}
         self._forces.append(actuator_element(name, self._joint_coordinate(of), reads, effort))
-        if law is not None and law.angles:
-            self._angle_laws[name] = law
+        if law is not None:
+            self._effort_laws[name] = law
         self._accept("force", name)
 
     def _joint_coordinate(self, name: str) -> tuple[Joint, Element, str]:
