@@ -383,3 +383,22 @@ def test_a_table_knows_what_was_held_between_coarsely_saved_states():
     push = {"push": zw.controller(lambda sample: {"u": 1.0 + sample.number}, 0.1)}
     run = m.simulate(until=1.0, save=0.5, controllers=push)
     assert run.to_pandas("u", every=0.25)["u"].tolist() == [1.0, 3.0, 5.0, 8.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("motor.force", "'motor.effort'"),
+        ("motor.torque", "'motor.effort'"),
+        ("rail.torque", "'rail.force' or 'rail.moment'"),
+        ("rail.forc", "'rail.force'"),
+        ("cart.x_dot", "'cart.vx'"),
+        ("rail.displacement_dot", "'rail.displacement_rate'"),
+        ("moter.effort", "'motor.effort'"),
+    ],
+)
+def test_names_of_the_same_owner_are_suggested(given, meant):
+    run = sampled()
+    with pytest.raises(zw.errors.UnknownNameError) as caught:
+        run[given]
+    assert str(caught.value.advice).startswith(f"Did you mean {meant}")

@@ -47,14 +47,21 @@ def positive(what: str, value: Any) -> float:
     return given
 
 
-def vector(what: str, value: Any) -> FloatArray:
-    """Three finite numbers."""
+def vector(what: str, value: Any, *, planar: bool = False) -> FloatArray:
+    """Three finite numbers.
+
+    Parameters
+    ----------
+    planar : whether two may be given, of which the caller has made three: for the message.
+    """
     try:
         result = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(what, found=shown(value), expected="three numbers") from None
+        expected = "two numbers in the plane, or three" if planar else "three numbers"
+        raise InputError(what, found=shown(value), expected=expected) from None
     if result.shape != (3,) or not all(map(isfinite, result.tolist())):
-        raise InputError(what, found=shown(value), expected="three finite numbers")
+        expected = "two finite numbers in the plane, or three" if planar else "three finite numbers"
+        raise InputError(what, found=shown(value), expected=expected)
     return result
 
 
