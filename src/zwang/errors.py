@@ -207,11 +207,32 @@ def of_owner(name: str, names: Sequence[str]) -> list[str]:
     return own or [n for n in names if owner and n.startswith(f"{owner}.")]
 
 
+#: What a joint, a driver and an element exert is called; one has one or two of them.
+EFFORTS = ("effort", "torque", "force", "moment")
+
+
+def _in_other_words(name: str, names: Sequence[str]) -> list[str]:
+    """Names of the same owner for the same thing: ``motor.effort`` where ``motor.force`` is given.
+
+    Rates are ``cart.vx`` of a body and ``pin.angle_rate`` of a joint, for ``_dot``.
+    """
+    owner, _, part = name.rpartition(".")
+    own = {n.rpartition(".")[2]: n for n in names if owner and n.rpartition(".")[0] == owner}
+    base = part.removesuffix("_dot")
+    words = (f"v{base}", f"{base}_rate") if base != part else ()
+    if difflib.get_close_matches(part, EFFORTS, n=1, cutoff=0.8):
+        words = () if difflib.get_close_matches(part, own, n=1, cutoff=0.8) else EFFORTS
+    return [own[word] for word in words if word in own]
+
+
 def near_names(name: str, names: Sequence[str]) -> list[str]:
     """Names that may have been meant: of a known owner those whose last part is like that given."""
-    near = [n for n in names if n.lower() == name.lower()]
-    near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    near = [n for n in names if n.lower() == name.lower()] or _in_other_words(name, names)
+    if near:
+        return near
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     owner, _, part = name.rpartition(".")
+    near.sort(key=lambda n: n.rpartition(".")[0] != owner)
     if len(part) <= A_LETTER or not any(n.startswith(f"{owner}.") for n in names):
         return near
     like = difflib.get_close_matches(part, [n.rpartition(".")[2] for n in names], cutoff=0.6)

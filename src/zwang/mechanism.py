@@ -20,7 +20,6 @@ import numpy as np
 from zwang.analysis.analyses import Analyses
 from zwang.arguments.keywords import known_keywords, known_keywords_of_methods
 from zwang.arguments.states import single_time, state_arrays
-from zwang.arguments.values import vector
 from zwang.assembly.mechanism import AssemblyTable, assembled
 from zwang.assembly.result import Assembly
 from zwang.caching import PassedOn, Remembered, computed_once
@@ -470,8 +469,8 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         try:
             made = self._inertia(mass, inertia)
             R = self._rotation(orientation, angle)
-            p = vector("position", self.in_space(position))
-            v = vector("velocity", self.in_space(velocity))
+            p = self._vector("position", position)
+            v = self._vector("velocity", velocity)
             w = self._spin(angular_velocity)
             look = mesh if mesh is None or isinstance(mesh, MeshFile) else mesh_of(mesh)
         except InputError as error:
@@ -559,7 +558,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
                 for c in self.description
                 if c.method == "actuator"
             },
-            dict(self._angle_laws),
+            dict(self._effort_laws),
             GeometryParameters(tuple(self._geometry), self._recipe, _parts_of)
             if self._geometry
             else None,

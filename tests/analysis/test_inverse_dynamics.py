@@ -341,7 +341,7 @@ MISTAKES = {
         {},
         "a position, an angle",
     ),
-    "wrong size": (((T, {"rod.position": np.sin}), ["pin.angle"]), {}, "3 of them"),
+    "wrong size": (((T, {"rod.position": np.sin}), ["pin.angle"]), {}, "gives 3 values, not"),
     "falling times": (((T[::-1], {"pin.angle": np.sin}), ["pin.angle"]), {}, "times that grow"),
     "contradiction": (
         ((T, {"pin.angle": np.sin, "rod.position.x": lambda t: 5.0 + t}), ["pin.angle"]),
@@ -511,3 +511,46 @@ def test_the_edge_of_the_reach_is_told_by_its_time(speed):
     said = str(error.value).partition("but no configuration has them beyond t = ")[2]
     # The time is a maximum along the way, which is known to the square root of what arcs are.
     assert float(said.partition(". ")[0]) == pytest.approx(edge, rel=1e-5)
+
+
+def flat_arm(plane):
+    m = zw.Mechanism(plane=plane, gravity=(0, -9.81))
+    one = m.body("one", mass=1.0, inertia=0.1, position=(0.5, 0))
+    tip = m.body("tip", mass=1.0, inertia=0.1, position=(1.0, -0.5), angle=-np.pi / 2)
+    m.revolute("A", m.ground, one, at=(0, 0))
+    m.revolute("B", one, tip, at=(1, 0))
+    return m
+
+
+@pytest.mark.parametrize(("plane", "normal"), [("xz", 1), ("xy", 2), ("yz", 0)])
+@pytest.mark.parametrize("quantity", ["tip.position", "tip.center"])
+def test_a_motion_in_a_plane_takes_two_numbers(plane, normal, quantity):
+    m, t = flat_arm(plane), np.linspace(0.0, 1.0, 11)
+
+    def two(t):
+        return [1.0 + 0.1 * np.sin(t), -0.5 + 0.1 * t**2]
+
+    def three(t):
+        return np.insert(np.array(two(t), dtype=object), normal, 0.0).tolist()
+
+    samples = np.array([two(x) for x in t])
+    actuators = ["A.angle", "B.angle"]
+    space = m.inverse_dynamics((t, {quantity: three}), actuators)
+    flat = m.inverse_dynamics((t, {quantity: two}), actuators)
+    listed = m.inverse_dynamics((t, {quantity: samples}), actuators)
+    for name in actuators:
+        np.testing.assert_array_equal(flat.effort[name], space.effort[name])
+        np.testing.assert_allclose(listed.effort[name], space.effort[name], atol=1e-4)
+
+
+def test_a_motion_with_other_than_two_or_three_numbers_is_refused():
+    m, t = flat_arm("xz"), np.linspace(0.0, 1.0, 11)
+    told = (
+        r"must be a function that gives two numbers in the plane, or three, not one that gives 1\."
+    )
+    with pytest.raises(zw.InputError, match=rf"motion of 'tip.position' {told}"):
+        m.inverse_dynamics((t, {"tip.position": lambda t: [t]}), ["A.angle"])
+    with pytest.raises(zw.InputError, match=r"shape \(11, 3\) or \(11, 2\)"):
+        m.inverse_dynamics((t, {"tip.position": np.zeros((11, 4))}), ["A.angle"])
+    with pytest.raises(zw.InputError, match=r"that gives 1 value, not one that gives 2\."):
+        m.inverse_dynamics((t, {"A.angle": lambda t: [t, t]}), ["A.angle"])

@@ -213,6 +213,21 @@ def gravity_a_number():
     zw.Mechanism(gravity=9.81)
 
 
+@planted("gravity must be two finite numbers in the plane, or three, not -9.81.")
+def gravity_a_number_in_a_plane():
+    zw.Mechanism(plane="xz", gravity=-9.81)
+
+
+@planted("gravity must be two numbers in the plane, or three, not 'down'.")
+def gravity_a_word_in_a_plane():
+    zw.Mechanism(plane="xz", gravity="down")
+
+
+@planted("position of body 'b' must be two finite numbers in the plane, or three, not 1.0.")
+def position_a_number_in_a_plane():
+    zw.Mechanism(plane="xz").body("b", mass=1.0, inertia=0.1, position=1.0)
+
+
 @planted("parameter 'k' must be finite numbers, not nan.")
 def parameter_not_a_number():
     zw.Mechanism(parameters={"k": NAN})

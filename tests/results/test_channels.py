@@ -310,8 +310,52 @@ def test_tables_have_parameters_that_a_controller_sets(tmp_path):
     assert fine.iloc[1::2].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
+def test_parameters_that_change_are_channels_and_columns(tmp_path):
+    run = sampled()
+    assert [name for name, c in run.channels.items() if c.parameter] == ["gain", "u"]
+    assert "gravity" not in run.channels  # a constant
+    np.testing.assert_array_equal(run.channels["gain"].values(run), run["gain"])
+    frame = run.to_pandas()
+    assert list(frame.columns)[-4:] == ["gain[0]", "gain[1]", "gain[2]", "u"]
+    np.testing.assert_array_equal(frame["u"], run["u"])
+    assert "u    " in str(run.channels)
+    run.save(tmp_path / "run")
+    assert list(zw.load(tmp_path / "run").to_pandas().columns)[-4:] == list(frame.columns)[-4:]
+
+
+def test_parameters_that_events_change_are_channels():
+    ball = zw.System(
+        ["x"], parameters={"u": 1.0, "w": 2.0}, mass=lambda: np.eye(1), force=lambda p: [p.u]
+    )
+    passed = zw.event(lambda q: q[0] - 0.1, zw.set_parameters(u=-1.0), direction=1)
+    run = ball.simulate([0.0], until=1.0, save=0.1, events={"passed": passed})
+    assert [name for name, c in run.channels.items() if c.parameter] == ["u"]
+    assert set(run.to_pandas()["u"]) == {1.0, -1.0}
+    alone = ball.simulate([0.0], until=1.0, save=0.1)
+    assert "u" not in alone.channels
+    assert "u" not in alone.to_pandas()
+    assert set(alone["u"]) == {1.0}
+
+
+def test_what_follows_from_parameters_alone_is_drawn_in_steps():
+    from zwang.view.channels import series_of
+
+    m = zw.Mechanism(plane="xz", parameters={"u": 0.0, "gain": np.zeros(3)})
+    cart = m.body("cart", mass=1.0, inertia=0.1)
+    m.prismatic("rail", m.ground, cart, at=(0, 0, 0), axis="x")
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    m.actuator("timed", "rail.displacement", lambda t, p: p.u + t)
+    m.actuator("spring", "rail.displacement", lambda c, p: p.u * c["rail.displacement"])
+    push = {"push": zw.controller(lambda sample: {"u": 1.0 + sample.number}, 0.1)}
+    run = m.simulate(until=0.3, save=0.1, controllers=push)
+    held = {"u", "gain", "motor.effort"}
+    drawn = [*held, "timed.effort", "spring.effort", "motor.power", "motor.speed", "rail.force"]
+    assert {name for name in drawn if series_of(run, name).held} == held
+    assert series_of(run, "gain").parts == ("[0]", "[1]", "[2]")
+
+
 def test_an_unknown_name_in_a_table_is_named():
-    with pytest.raises(zw.ZwangError, match="not 'uu'"):
+    with pytest.raises(zw.ZwangError, match=r"'uu' is not known\. Did you mean 'u'"):
         sampled().to_pandas(["uu"])
 
 
@@ -356,3 +400,22 @@ def test_a_table_at_sampling_times_has_what_was_held_until_then(coordinates: str
     table = run.to_pandas(["u", "motor.effort"], every=0.02)
     assert table["u"].tolist() == run["u"][::2].tolist()
     assert table["motor.effort"].tolist() == run["u"][::2].tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("motor.force", "'motor.effort'"),
+        ("motor.torque", "'motor.effort'"),
+        ("rail.torque", "'rail.force' or 'rail.moment'"),
+        ("rail.forc", "'rail.force'"),
+        ("cart.x_dot", "'cart.vx'"),
+        ("rail.displacement_dot", "'rail.displacement_rate'"),
+        ("moter.effort", "'motor.effort'"),
+    ],
+)
+def test_names_of_the_same_owner_are_suggested(given, meant):
+    run = sampled()
+    with pytest.raises(zw.errors.UnknownNameError) as caught:
+        run[given]
+    assert str(caught.value.advice).startswith(f"Did you mean {meant}")

@@ -45,6 +45,27 @@ def test_each_run_is_the_same_alone_and_in_company(save, threads):
     assert 0.0 < runs[3].error_estimate().worst < 1e-6
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"integrator": "order8"},
+        {"integrator": "order5"},
+        {"integrator": "gauss"},
+        {"integrator": "radau5"},
+        {"integrator": "generalized_alpha", "step": 0.01},
+        {"integrator": "rattle", "step": 0.01},
+    ],
+    ids=lambda given: given["integrator"],
+)
+def test_an_integrator_by_name_gives_the_bits_of_simulate_and_the_text_says_so(given):
+    runs = SYSTEM.simulate_many(Q[:3], until=0.5, parameters={"L": LENGTHS[:3]}, **given)
+    for q, length, run in zip(Q, LENGTHS, runs, strict=False):
+        same(run, SYSTEM.simulate(q, until=0.5, parameters={"L": length}, **given))
+    text = " ".join(str(zw.Mechanism.simulate_many.__doc__).split())
+    assert "With an integrator by name each is the same, bit for bit, as `simulate`" in text
+    assert "agree to the tolerance" in text
+
+
 def test_one_start_with_many_parameters():
     runs = SYSTEM.simulate_many(*START, until=2.0, parameters={"g": [1.0, 5.0, 9.81]})
     assert len(runs) == 3

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -456,3 +457,57 @@ def test_outputs_of_a_controller_leave_what_follows_from_dimensions() -> None:
     other = m.simulate(until=0.1, parameters={"pole.mass": 0.3})
     assert other["energy"][0] != run["energy"][0]
     assert len(cache.dimensions) == 2
+
+
+def giving(first: Any, later: Any) -> Controller:
+    """A law that gives one value at its first three samples, and another one later."""
+    return zw.controller(lambda sample: {"u": later if sample.number > 2 else first}, PERIOD)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (np.array([3.0]), r"be a number, but has shape \(1,\)\. float\(x\.item\(\)\)"),
+        ([1.0, 2.0], r"be a number, but has shape \(2,\)\."),
+        ("3", "be a finite number, or an array of them, not '3'"),
+        (["3"], r"be a finite number, or an array of them, not \['3'\]"),
+        (float("nan"), "be a finite number, or an array of them, not nan"),
+    ],
+)
+def test_a_value_that_is_none_names_its_controller(value: Any, sentence: str) -> None:
+    told = rf"parameter 'u' that controller 'pid' sets must {sentence}"
+    with pytest.raises(zw.InputError, match=told):
+        cart().simulate([0.0], until=0.1, controllers={"pid": giving(value, value)})
+    run = cart().simulate([0.0], until=0.2, controllers={"pid": giving(1.0, value)})
+    assert not run.finished
+    assert run.t[-1] == 3 * PERIOD
+    assert re.search(told, run.status)
+    assert run.notes == ("what a controller gave ended the run at t = 0.06 s: run.status says why",)
+
+
+def test_an_array_parameter_is_given_in_its_shape() -> None:
+    system = zw.System(
+        ["x"], parameters={"w": [1.0, 2.0]}, mass=lambda: np.eye(1), force=lambda p: [p.w[0]]
+    )
+    for value, found in ((1.0, "is a number"), ([1.0, 2.0, 3.0], r"has shape \(3,\)")):
+        law = zw.controller(partial(_same, value), PERIOD)
+        with pytest.raises(
+            zw.InputError, match=rf"'w' that controller 'c' sets must have shape \(2,\).* {found}"
+        ):
+            system.simulate([0.0], until=0.1, controllers={"c": law})
+
+
+def _same(value: Any, sample: Sample) -> dict[str, Any]:
+    return {"w": value}
+
+
+def test_work_of_a_sampled_actuator_is_that_of_its_intervals() -> None:
+    m = zw.Mechanism(plane="xz", parameters={"u": 0.0})
+    body = m.body("cart", mass=1.0, inertia=0.1)
+    m.prismatic("rail", m.ground, body, at=(0, 0, 0), axis="x")
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    law = zw.controller(lambda sample: {"u": 5.0 * np.cos(20.0 * sample.t)}, 0.1)
+    run = m.simulate(until=1.0, save=0.05, controllers={"law": law})
+    gained = run.kinetic_energy[-1] - run.kinetic_energy[0]
+    assert abs(run.work.applied[-1] - gained) < 1e-10
+    assert abs(np.trapezoid(run["motor.power"], run.t) - gained) > 1e-2

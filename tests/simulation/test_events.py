@@ -417,3 +417,34 @@ def test_a_condition_may_be_the_floor_of_a_bounce(ball):
 def test_conditions_that_begin_nowhere_are_refused(point, condition, at, told):
     with pytest.raises(zw.InputError, match=told):
         point.simulate([0, 0], until=1.0, events={"e": zw.event(condition, at=at)})
+
+
+NEEDS_VALUES = {
+    "and": lambda q: q[0] < 1 and q[1] > 0,
+    "or": lambda q: abs(q[0]) < 0.1 or abs(q[1]) < 1,
+    "not": lambda q: not q[0] < 1,
+    "chain": lambda q: 0 < q[0] < 1,
+}
+
+
+@pytest.mark.parametrize("name", NEEDS_VALUES)
+def test_conditions_joined_by_words_are_told_of_signs(point, name):
+    told = (
+        r"Join conditions with & and \|, negate them with ~, .*: \(a < 1\) & \(b > 0\); .*zw.where"
+    )
+    with pytest.raises(zw.errors.TraceError, match=told):
+        point.simulate([0, 0], until=1.0, events={"e": zw.event(NEEDS_VALUES[name], "stop")})
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        lambda q: 1.0 if q[0] < 1 else 0.0,
+        lambda q: max(q[0], 1.0),
+        lambda q: q[0] or 1.0,
+    ],
+)
+def test_choices_are_not_told_of_signs(point, choice):
+    with pytest.raises(zw.errors.TraceError, match=r"Use zw.where") as caught:
+        point.simulate([0, 0], until=1.0, events={"e": zw.event(choice, "stop")})
+    assert "Join" not in str(caught.value)

@@ -45,6 +45,24 @@ def test_webp_moves(run, tmp_path):
         assert np.abs(np.asarray(image.convert("RGB"), dtype=int) - first).max() > 50
 
 
+@pytest.mark.parametrize("fps", [12, 30, 60, 100])
+@pytest.mark.parametrize("name", ["swing.gif", "swing.webp"])
+def test_an_animated_picture_plays_as_fast_as_asked(run, tmp_path, name, fps):
+    """A GIF counts in 10 ms, and browsers show pictures below 20 ms for 100 ms."""
+    from PIL import Image
+
+    path = run.animate(tmp_path / name, fps=fps, size=(60, 60), forces=False)
+    with Image.open(path) as image:
+        times = []
+        for k in range(image.n_frames):
+            image.seek(k)
+            image.load()  # WebP knows the time of a picture when it has read it
+            times.append(image.info["duration"])
+    shown = min(fps, 50)
+    assert min(times) >= 20
+    assert abs(sum(times) / 1000.0 - (run.t[-1] + 1.0 / shown)) <= 0.005 + 1e-9
+
+
 def test_each_picture_is_as_if_painted_alone(run):
     """Only what changed is painted again: nothing of an earlier picture may stay."""
     scene = scene_of(run, frames=9)

@@ -150,7 +150,7 @@ def _from_quantities(
     parameters: Mapping[str, Any] | None,
     start: Any,
 ) -> GivenMotion:
-    given = []
+    given, parts = [], system.mechanism
     for name, f in quantities.items():
         of = quantity(system, name, "quantity of the motion")
         if of.order == 2 or of.part == "magnitude":
@@ -160,7 +160,9 @@ def _from_quantities(
                 expected="a position, an angle or a velocity",
             )
         size = 1 if of.part else int(of.rate.numel())
-        given.append((of, time_function(f"motion of {name!r}", f, times, size)))
+        plane = None if parts is None or size == 1 else parts.kind.plane
+        pair = None if plane is None or of.name.endswith(".rotation") else plane[:2]
+        given.append((of, time_function(f"motion of {name!r}", f, times, size, pair)))
     equations = PrescribedPath(system, parameters, given)
     held = {
         name: float(f(times[0])[0])

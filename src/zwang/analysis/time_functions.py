@@ -9,7 +9,7 @@ import numpy as np
 
 from zwang.codegen.kernel import Kernel
 from zwang.codegen.kernel import compile as compile_kernel
-from zwang.errors import InputError, shown
+from zwang.errors import InputError, counted, shown
 from zwang.terms import FloatArray
 from zwang.tracing.symbol import Symbol
 from zwang.tracing.trace import call, vector
@@ -41,16 +41,19 @@ class TimeFunction:
         return np.array([self._derivative(np.array([t]), j)[0] for j in range(order + 1)])
 
 
-def time_function(what: str, given: Any, times: FloatArray, size: int) -> TimeFunction:
+def time_function(
+    what: str, given: Any, times: FloatArray, size: int, pair: tuple[int, int] | None = None
+) -> TimeFunction:
     """A function of t, a number, or samples at the times, as a function with derivatives.
 
     Parameters
     ----------
     what : for messages.
     size : number of components that are expected.
+    pair : the axes of a plane, along which two components may be given in place of three.
     """
     if callable(given):
-        return _traced(what, given, size)
+        return _traced(what, given, size, pair)
     try:
         samples = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
@@ -59,8 +62,12 @@ def time_function(what: str, given: Any, times: FloatArray, size: int) -> TimeFu
         samples = np.full(len(times), float(samples))
     if samples.ndim == 1 and size == 1:
         samples = samples[:, None]
+    if pair is not None and samples.shape == (len(times), 2):
+        flat, samples = samples, np.zeros((len(times), size))
+        samples[:, list(pair)] = flat
     if samples.shape != (len(times), size) or not np.isfinite(samples).all():
         wanted = f"{len(times)} numbers" if size == 1 else f"shape ({len(times)}, {size})"
+        wanted += f" or ({len(times)}, 2)" if pair else ""
         raise InputError(
             what, found=shown(given), expected=f"a function of t, or samples at the times: {wanted}"
         )
@@ -83,14 +90,22 @@ def _spline(what: str, samples: FloatArray, times: FloatArray) -> TimeFunction:
     return TimeFunction(samples.shape[1], spline)
 
 
-def _traced(what: str, given: Callable[..., Any], size: int) -> TimeFunction:
+def _traced(
+    what: str, given: Callable[..., Any], size: int, pair: tuple[int, int] | None
+) -> TimeFunction:
     import casadi as ca
 
     t = ca.SX.sym("t")
     value = vector(what, call(what, given, {"t": Symbol(t)}), None)
+    if pair is not None and value.numel() == 2:
+        flat, value = value, ca.SX.zeros(size)
+        value[list(pair)] = flat
     if value.numel() != size:
+        some = "two numbers in the plane, or three" if pair else counted(size)
         raise InputError(
-            what, found=f"a function with {value.numel()} values", expected=f"{size} of them"
+            what,
+            expected=f"a function that gives {some}",
+            found=f"one that gives {value.numel()}",
         )
     kept: dict[int, Kernel] = {}
 

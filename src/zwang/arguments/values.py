@@ -47,14 +47,21 @@ def positive(what: str, value: Any) -> float:
     return given
 
 
-def vector(what: str, value: Any) -> FloatArray:
-    """Three finite numbers."""
+def vector(what: str, value: Any, *, planar: bool = False) -> FloatArray:
+    """Three finite numbers.
+
+    Parameters
+    ----------
+    planar : whether two may be given, of which the caller has made three: for the message.
+    """
     try:
         result = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(what, found=shown(value), expected="three numbers") from None
+        expected = "two numbers in the plane, or three" if planar else "three numbers"
+        raise InputError(what, found=shown(value), expected=expected) from None
     if result.shape != (3,) or not all(map(isfinite, result.tolist())):
-        raise InputError(what, found=shown(value), expected="three finite numbers")
+        expected = "two finite numbers in the plane, or three" if planar else "three finite numbers"
+        raise InputError(what, found=shown(value), expected=expected)
     return result
 
 
@@ -107,16 +114,20 @@ def is_folder(path: Path) -> bool:
 
 
 def angle_notes(given: Mapping[str, Any]) -> list[str]:
-    """What is said of angles beyond a full turn by the names of joint coordinates: degrees perhaps.
+    """What is said of angles by the names of joint coordinates that are in degrees perhaps.
 
-    Values that are no plain numbers are left out.
+    These are angles beyond a full turn, and whole numbers beyond half a turn, such as 5 or 90,
+    which radians hardly are. Values that are no plain numbers are left out.
     """
     notes = []
     for name, value in given.items():
         part = str(name).rpartition(".")[2]
         angle = part.startswith("angle") and not part.endswith("_rate")
         plain = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if angle and plain and np.isfinite(value) and abs(value) > FULL_TURN:
+        if not (angle and plain and np.isfinite(value)):
+            continue
+        whole = float(value).is_integer()
+        if abs(value) > (0.5 * FULL_TURN if whole else FULL_TURN):
             notes.append(
                 f"{name} = {value:g} is in radians, {np.rad2deg(value):.0f}°: {value:g}° are "
                 f"np.deg2rad({value:g})"

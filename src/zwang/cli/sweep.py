@@ -134,6 +134,7 @@ def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
         "varies": list(found.plan.names),
         "keeps": [x.name for x in found.outputs.variables()],
         "reasons": reasons,
+        "notes": list(found.notes),
         **results(found),
     }
     out.result(facts)
@@ -145,6 +146,7 @@ def _summary(out: Printer, found: Study, folder: Path, seconds: float) -> None:
     }
     for k, (reason, count) in enumerate(list(reasons.items())[:3]):
         rows[f"reason {k + 1}"] = f"{count} × {reason}"
+    rows.update({f"note {k + 1}": note for k, note in enumerate(found.notes)})
     out.table(folder.name, rows)
     say_results(out, found)
     where = quote(str(folder))
@@ -181,6 +183,7 @@ def _estimate(out: Printer, found: Study, workers: int | None) -> None:
         "seconds": seconds,
         "workers": threads,
         "bytes": found.size,
+        "notes": list(found.notes),
     }
     out.result(facts)
     rows = {
@@ -190,4 +193,5 @@ def _estimate(out: Printer, found: Study, workers: int | None) -> None:
         f"({each * 1e3:.3g} ms a run, from {tried} of them)",
         "size": f"{found.size / 1e6:.3g} MB",
     }
+    rows.update({f"note {k + 1}": note for k, note in enumerate(found.notes)})
     out.table("dry run", rows)

@@ -88,12 +88,12 @@ class MechanismBuilder:
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
         self._outputs: dict[str, OwnOutput] = {}
-        self._angle_laws: dict[str, AngleLaw] = {}  # of actuators whose effort depends on angles
+        self._effort_laws: dict[str, AngleLaw] = {}  # of actuators whose effort is a function
         self.description: list[BuilderCall] = []
         self._geometry: dict[str, None] = {}  # parameters that numbers of parts depend on
         self._varying: set[str] = set()  # arguments of the present call that depend on these
         self.ground = BodyHandle("ground", self)
-        self._gravity = vector("gravity", self.in_space(gravity))
+        self._gravity = self._vector("gravity", gravity)
         self._require_within("gravity", self._gravity)
         for name, value in (parameters or {}).items():
             self._new_name("parameter", name)
@@ -173,6 +173,10 @@ class MechanismBuilder:
     def in_space(self, value: Any) -> Any:
         """Two coordinates in the plane of a planar mechanism as three in space."""
         return in_space(self._kind.plane, value)
+
+    def _vector(self, what: str, value: Any) -> FloatArray:
+        """Three finite numbers; in a planar mechanism two will do."""
+        return vector(what, self.in_space(value), planar=self._kind.plane is not None)
 
     def _inertia(self, mass: float | None, inertia: Any) -> Inertia:
         plane = self._kind.plane
@@ -416,7 +420,7 @@ class MechanismBuilder:
                 f"point of {what}", found=shown(at), expected="a point, a marker or a pair of these"
             )
         if not is_pair(at):
-            world = vector(f"point of {what}", self.in_space(at))
+            world = self._vector(f"point of {what}", at)
             return world, world
         places: list[Any] = []
         for handle, where in zip(handles, at, strict=True):
@@ -429,7 +433,7 @@ class MechanismBuilder:
                 else:
                     places.append(where)
             else:
-                places.append(vector(f"point of {what}", self.in_space(where)))
+                places.append(self._vector(f"point of {what}", where))
         return places[0], places[1]
 
     def _world_points(self, what: str, a: Any, b: Any, at: Any) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments.values import number, vector
+from zwang.arguments.values import number
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.multibody.body import Body, Placement
 from zwang.multibody.builder import MechanismBuilder
@@ -172,7 +172,7 @@ class ConstraintBuilder(MechanismBuilder):
             )
         elif owner in self._bodies and quantity in ("position", "orientation"):
             body = self._bodies[owner]
-            local = np.zeros(3) if at is None else vector("at", self.in_space(at))
+            local = np.zeros(3) if at is None else self._vector("at", at)
             varies = "at" in self._varying or body.parametric
             constants.add("arm", local - body.inertia.center, varies=varies)
             law = driver_law(name, None, (body.kind,), quantity, value, constants)

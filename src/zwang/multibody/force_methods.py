@@ -182,7 +182,7 @@ class ForceBuilder(MechanismBuilder):
             key: vector(f"{key} of {what}", np.full(3, value) if np.ndim(value) == 0 else value)
             for key, value in (("stiffness", stiffness), ("damping", damping))
         }
-        numbers["offset"] = vector(f"offset of {what}", self.in_space(offset))
+        numbers["offset"] = self._vector(f"offset of {what}", offset)
         self._between("cartesian_spring", name, a, b, cartesian_spring, numbers, own=None, at=at)
 
     @described
@@ -226,8 +226,8 @@ class ForceBuilder(MechanismBuilder):
         names = () if law is None else law.reads
         reads = {read: self._joint_coordinate(known[read]) for read in names}
         self._forces.append(actuator_element(name, self._joint_coordinate(of), reads, effort))
-        if law is not None and law.angles:
-            self._angle_laws[name] = law
+        if law is not None:
+            self._effort_laws[name] = law
         self._accept("force", name)
 
     def _joint_coordinate(self, name: str) -> tuple[Joint, Element, str]:
@@ -270,9 +270,9 @@ class ForceBuilder(MechanismBuilder):
                 but=f"{own.name!r} is a coordinate",
                 advice="m.user_force acts on coordinates.",
             )
-        local = vector(f"point of {what}", self.in_space(at))
+        local = self._vector(f"point of {what}", at)
         if force is not None and not callable(force):
-            self._require_within(what, vector(what, self.in_space(force)))
+            self._require_within(what, self._vector(what, force))
         from zwang.multibody.forces.applied import applied_law
 
         constants = self._centers([own])

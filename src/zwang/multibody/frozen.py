@@ -41,7 +41,7 @@ class Parts:
     teeth : elements that push apart the wheels of a constraint element, by its reaction.
     outputs : name → output of the user's.
     actuated : name of an actuator → the joint coordinate that it acts along.
-    angle_laws : name of an actuator → its effort, where that depends on angles.
+    effort_laws : name of an actuator → its effort, where that is a function.
     geometry : parameters that numbers of bodies and elements follow from, if there are any.
     origin : what it was before joints were left out; its parameters are those of all joints.
     """
@@ -57,7 +57,7 @@ class Parts:
     teeth: tuple[Element, ...] = ()
     outputs: Mapping[str, OwnOutput] = field(default_factory=dict, compare=False)
     actuated: Mapping[str, str] = field(default_factory=dict, compare=False)
-    angle_laws: Mapping[str, AngleLaw] = field(default_factory=dict, compare=False, repr=False)
+    effort_laws: Mapping[str, AngleLaw] = field(default_factory=dict, compare=False, repr=False)
     geometry: GeometryParameters | None = field(default=None, compare=False, repr=False)
     origin: Parts | None = field(default=None, compare=False, repr=False)
 

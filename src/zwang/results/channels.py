@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.results.run import Run
 
-__all__ = ["Channel", "ChannelTable", "channel_values", "channels_of"]
+__all__ = ["Channel", "ChannelTable", "channel_values", "channels_of", "held_values"]
 
 #: What a run that was loaded without its system lacks.
 WITH_SYSTEM = (
@@ -60,6 +60,7 @@ class Channel:
     joint : the joint or constraint whose determinacy decides whether the motion determines it;
         empty for all that is always determined.
     output : whether it is an output of the user's, a function of other channels.
+    parameter : whether it is a parameter, which controllers or events changed.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Channel:
     vector: bool = False
     joint: str = ""
     output: bool = False
+    parameter: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -211,8 +213,43 @@ class ChannelTable(Mapping[str, Channel]):
 def channels_of(run: Run) -> dict[str, Channel]:
     """All channels of a run, without the parts of vectors."""
     if isinstance(run.system, AbsentSystem):  # names, states, and forces if they are kept
-        return {c.name: c for c in (*_states(run), *_recorded(run))}
-    return {name: _channel(entry) for name, entry in catalog(run.system, run.mechanism).items()}
+        found = {c.name: c for c in (*_states(run), *_recorded(run))}
+    else:
+        entries = catalog(run.system, run.mechanism)
+        found = {name: _channel(entry) for name, entry in entries.items()}
+    for name in changed_parameters(run):
+        found.setdefault(name, _of_parameter(name))
+    return found
+
+
+def changed_parameters(run: Run) -> list[str]:
+    """Parameters that controllers or events changed during a run, by the alphabet."""
+    first = run.segments[0].parameters
+    names = set(first)  # those that are as they were at first
+    for segment in run.segments[1:]:
+        names = {n for n in names if _equal(segment.parameters[n], first[n])}
+    return sorted(set(first) - names)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is other or np.array_equal(one, other)
+
+
+def _of_parameter(name: str) -> Channel:
+    """A parameter with the values that it has at the saved states."""
+    what = f"parameter {name}, as held until then"
+    return Channel(name, "", what, lambda r: held_values(r, name), parameter=True)
+
+
+def held_values(run: Run, name: str) -> FloatArray:
+    """Values of a parameter at the saved states, as events and controllers changed it."""
+    rows = [
+        np.broadcast_to(value, (s.last - s.first, *np.shape(value)))
+        for s in run.segments
+        if s.last > s.first
+        for value in (s.parameters[name],)
+    ]
+    return np.concatenate(rows).astype(float)
 
 
 def _channel(e: ChannelEntry) -> Channel:

@@ -129,7 +129,7 @@ class Run(Displayed):
         ----------
         path : of the file; one that is there is replaced.
         channels : names as in ``run[name]``, vectors expanded to x, y, z; all of `channels` by
-            default. A parameter that a controller or an event sets is given by its name.
+            default, with the parameters that controllers and events changed.
         every : seconds between lines; one for each saved state by default.
         units : whether the first line has units after the names, and after those of reactions that
             the motion does not determine ``(indeterminate)``.
@@ -281,7 +281,7 @@ class Run(Displayed):
         Parameters
         ----------
         path : of the video.
-        fps : pictures a second.
+        fps : pictures a second, of ``.gif`` and ``.webp`` at most 50, as browsers slow down more.
         speed : seconds of the motion in one of the video.
         size : width and height in pixels.
         traces, forces, azimuth, elevation : as for `draw`.
@@ -510,27 +510,23 @@ class Run(Displayed):
             return self.v[:, self.system.velocities.index(name)]
         if name in self.system.channels:
             return _of_mechanisms().channel(self, name)
-        from zwang.results.channels import channel_values
+        from zwang.results.channels import channel_values, held_values
 
         try:
             return channel_values(self, name)
         except UnknownNameError:
             if name not in self.parameters:
                 raise
-        return self._held(name)
-
-    def _held(self, name: str) -> FloatArray:
-        """Values of a parameter at the saved states, as events and controllers changed it."""
-        rows = [
-            np.broadcast_to(value, (s.last - s.first, *np.shape(value)))
-            for s in self._occupied()
-            for value in (s.parameters[name],)
-        ]
-        return np.concatenate(rows).astype(float)
+        self._occupied()  # raises where nothing is saved
+        return held_values(self, name)
 
     @computed_once
     def channels(self) -> ChannelTable:
-        """All that ``run[name]`` knows, with units and descriptions; printed, a table."""
+        """All that ``run[name]`` knows, with units and descriptions; printed, a table.
+
+        Of parameters it has those that controllers and events changed; constants have a name in
+        ``run[name]`` all the same.
+        """
         from zwang.results.channels import ChannelTable, channels_of
 
         return ChannelTable(self, channels_of(self))

@@ -81,7 +81,7 @@ def table_of(
     Parameters
     ----------
     channels : names as in ``run[name]``, those of parameters among them; all of `Run.channels` by
-        default, which has no parameters.
+        default, which has the parameters that changed.
     every : seconds between the times; the saved times by default.
     degrees : whether angles and their rates are in degrees.
     """
@@ -92,7 +92,8 @@ def table_of(
     for name in list(known) if channels is None else channels:
         values = run[name] if isinstance(name, str) else run[str(name)]
         owner, _, part = name.rpartition(".")
-        if name not in known and not (part in PARTS and owner in known):
+        of_channel = name in known or (part in PARTS and owner in known)
+        if not of_channel or (name in known and known[name].parameter):
             table.add_parameter(name, values)
             continue
         channel = known[name] if name in known else known[owner]

@@ -134,10 +134,12 @@ def controllers_of(given: Any) -> dict[str, Controller]:
 
 
 def _number(what: str, given: Any) -> Any:
-    """A number, or an array of numbers of its own."""
+    """A number, or an array of numbers of its own; texts are none, though NumPy reads "3" as 3."""
     try:
         value = np.array(given, dtype=float)
     except (TypeError, ValueError):
+        value = np.array(np.nan)
+    if type(given) is not float and np.asarray(given).dtype.kind in "USO":
         value = np.array(np.nan)
     if not np.isfinite(value).all():
         raise InputError(what, found=shown(given), expected="a finite number, or an array of them")
@@ -374,11 +376,14 @@ class Sampling:
             if key not in known:
                 raise UnknownNameError(f"parameter that controller {name!r} sets", str(key), known)
             found[key] = _number(f"parameter {key!r} that controller {name!r} sets", value)
-            if np.shape(found[key]) != np.shape(known[key]) and np.size(known[key]) != 1:
+            wanted, shape = np.shape(known[key]), np.shape(found[key])
+            if shape != wanted:
+                one = wanted == () and np.size(found[key]) == 1
                 raise InputError(
                     f"parameter {key!r} that controller {name!r} sets",
-                    must=f"have shape {np.shape(known[key])}",
-                    but=f"has shape {np.shape(found[key])}",
+                    must=f"have shape {wanted}, as in the model" if wanted else "be a number",
+                    but=f"has shape {shape}" if shape else "is a number",
+                    advice="float(x.item()) makes a number of an array with one." if one else None,
                 )
         return found
 

@@ -32,7 +32,7 @@ class HalfTurns:
 
     def __init__(self, system: System) -> None:
         parts = getattr(system, "mechanism", None)
-        laws = {} if parts is None else parts.angle_laws
+        laws = {} if parts is None else parts.effort_laws
         self._system: Any = system
         self._open: list[tuple[AngleLaw, str]] = [(x, a) for x in laws.values() for a in x.angles]
         self._last: tuple[FloatArray, FloatArray] | None = None

@@ -207,8 +207,9 @@ class Motions(Evaluations):
     ) -> Runs:
         """Integrate many motions: eight at a time in vector lanes, groups of them in threads.
 
-        Each is the same, bit for bit, as `simulate` gives it alone. One that fails does not stop
-        the others; it says so in its status.
+        With an integrator by name each is the same, bit for bit, as `simulate` gives it alone with
+        that one. ``"auto"`` is ``"order8"`` here and another one in `simulate` perhaps: then they
+        agree to the tolerance. One that fails does not stop the others; it says so in its status.
 
         Parameters
         ----------

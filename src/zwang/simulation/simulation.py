@@ -371,6 +371,10 @@ class Simulation:
                 error.run = self._abandoned(status)
                 raise
             self.status = status
+            if sampled:
+                self.notes.append(
+                    f"what a controller gave ended the run at t = {t:.6g} s: run.status says why"
+                )
             return True
         self._note_jump(y, t, by)
         if self.watch is not None and sampled:

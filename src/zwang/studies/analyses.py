@@ -252,7 +252,9 @@ class AnalysisOutputs:
                 name: float(x[i]) if np.ndim(x[i]) == 0 else x[i] for name, x in parameters.items()
             }
             try:
-                lookup, known = self._analysed(own, values), self._constants(own)
+                lookup = self._analysed(own, values)
+                computed = {n: values[n] for n in self.plan.formulas if np.ndim(values[n]) == 0}
+                known = self._constants({**own, **computed})
                 for request in self.requests:
                     value = self._value(request, lookup, known)
                     result.values[request.name][i] = self.factors[request.name] * value

@@ -404,11 +404,12 @@ class RunOutputs:
             (result.reason[here[k]],) = runs[k : k + 1].status
             if not result.work[here[k]].any():
                 result.status[here[k]] = REFUSED
+        computed = {n: parameters[n] for n in self.plan.formulas if parameters[n].ndim == 1}
         values = _EnsembleValues(
             self,
             runs,
             arrays,
-            {name: x[own] for name, x in rows.items()},
+            {name: x[own] for name, x in {**rows, **computed}.items()},
             lambda of: simulated(here[of], None),
         )
         for request in self.requests:

@@ -52,7 +52,7 @@ KEYS = {
     "correlation": "of normal scores: [[name, name, number], …]",
     "samples": "how many rows of random, sobol or latin_hypercube",
     "seed": "of random numbers",
-    "parameters": "values for all runs",
+    "parameters": "values for all runs, or expressions of what varies",
     "start": "initial values",
     "until": "end [s]",
     "times": "common times: their number, or a list [s]",
@@ -102,7 +102,7 @@ class StudyPlan:
     model : path of the model file, if the plan names one.
     compute : one of `COMPUTED`.
     start : initial values by name: numbers, or expressions of what varies and of parameters.
-    parameters : values for all runs.
+    parameters : values for all runs: numbers, or expressions of what varies and of parameters.
     until : end [s], where the plan gives it.
     times : common times [s] or how many of them; None where only single values are kept.
     resolution : number of times for reductions; None for as many as a motion needs.
@@ -146,11 +146,24 @@ class StudyPlan:
         """Name → values of the runs first ≤ i < last."""
         return product_rows(self.samples, first, last)
 
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """Those of `parameters` that are numbers, the same in all runs."""
+        return {name: value for name, value in self.parameters.items() if not _has_text(value)}
+
+    @property
+    def formulas(self) -> dict[str, Any]:
+        """Those of `parameters` that are expressions, or lists with expressions in them."""
+        return {name: value for name, value in self.parameters.items() if _has_text(value)}
+
     def with_parameters(self, parameters: Mapping[str, Any]) -> StudyPlan:
         """The same with these values of parameters for all runs."""
         if dict(parameters) == dict(self.parameters):
             return self
-        plain = {name: np.asarray(value).tolist() for name, value in parameters.items()}
+        plain = {
+            name: value if _has_text(value) else np.asarray(value).tolist()
+            for name, value in parameters.items()
+        }
         values = {**self.values, "parameters": plain}
         return replace(self, parameters=plain, values=values)
 
@@ -335,22 +348,29 @@ def _table(root: Item, key: str) -> list[Item]:
     return list(root[key])
 
 
+def _has_text(value: Any) -> bool:
+    """Whether the value of a parameter is an expression, or a list with one in it."""
+    return isinstance(value, str) or (
+        isinstance(value, list) and any(isinstance(entry, str) for entry in value)
+    )
+
+
 def _start(root: Item) -> dict[str, float | str]:
     result: dict[str, float | str] = {}
     for item in _table(root, "start"):
         require_quoted(item)
-        result[item.name] = _start_value(item)
+        result[item.name] = _value(item, "initial value")
     return result
 
 
-def _start_value(item: Item) -> float | str:
+def _value(item: Item, what: str) -> float | str:
     """A number, one with a unit, or an expression for later."""
     from zwang.model_files.units import is_quantity
     from zwang.studies.expressions import parsed
 
     if isinstance(item.value, str) and not is_quantity(item.value):
         try:
-            parsed(item.value, "initial value")
+            parsed(item.value, what)
         except InputError as error:
             raise item.blamed(error) from None
         return item.value
@@ -362,9 +382,9 @@ def _parameters(root: Item) -> dict[str, Any]:
     for item in _table(root, "parameters"):
         require_quoted(item)
         if isinstance(item.value, list):
-            result[item.name] = [NumberField().read(entry, {}) for entry in item]
+            result[item.name] = [_value(entry, "parameter") for entry in item]
         else:
-            result[item.name] = NumberField().read(item, {})
+            result[item.name] = _value(item, "parameter")
     return result
 
 

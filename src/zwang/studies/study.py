@@ -160,7 +160,7 @@ def study(
             )
         model = chosen.model
     subject = subject_of(model, events)
-    chosen = chosen.with_parameters(subject.fixed_parameters(chosen))
+    chosen = chosen.with_parameters({**subject.fixed_parameters(chosen), **chosen.formulas})
     subject.check(chosen)
     check_settings(subject, chosen)
     path = None if output is None else path_of(output, "output", "the path of a folder")
@@ -225,12 +225,19 @@ class Study:
         return f"<Study of {self.plan.count} runs over {', '.join(self.plan.names)}>"
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:<10} {text}" for name, text in self._facts().items())
+        facts = [*self._facts().items(), *(("note", note) for note in self.notes)]
+        return "\n".join(f"{name:<10} {text}" for name, text in facts)
 
     def _repr_html_(self) -> str:
         from zwang.display import html_table
 
-        return html_table(["study", ""], self._facts().items())
+        notes = [("note", note) for note in self.notes]
+        return html_table(["study", ""], [*self._facts().items(), *notes])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the plan, as of a mass that varies while its inertia stays."""
+        return tuple(self.subject.notes(self.plan))
 
     def _facts(self) -> dict[str, str]:
         facts = {

@@ -16,15 +16,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.arguments.values import angle_notes
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.mechanism import Mechanism
 from zwang.model_files.document import Item
 from zwang.model_files.given_values import TABLES
 from zwang.model_files.layout import FORCES
 from zwang.model_files.model import Model, read_model
+from zwang.multibody.pose import SCALAR
 from zwang.results.channel_catalog import unit_of_state
 from zwang.results.model_digest import describe_events, describe_model
 from zwang.simulation.start import parameter_rows
+from zwang.studies.expressions import (
+    FUNCTIONS,
+    calls_in,
+    evaluated,
+    function_name,
+    names_in,
+    parsed,
+)
 from zwang.studies.outputs import TAKEN
 from zwang.studies.plan import SETTINGS, StudyPlan, located
 from zwang.studies.quantities import (
@@ -43,6 +53,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Subject", "subject_of", "unit_in_plan"]
 
+#: Rows of what varies in which initial angles are looked at.
+LOOKED_AT = 1000
 _ENTRY = re.compile(r"(?P<name>.+)\[(?P<place>\d{1,6})\]")
 
 
@@ -162,11 +174,20 @@ class Subject:
             inside = plan.root[block].value
             for name in plan.names if block == "table" else inside:
                 self._require(plan, block, name)
-        for name in plan.parameters:
+        for name, value in plan.parameters.items():
+            formula = name in plan.formulas
             try:
-                self.system.parameter_vector({name: plan.parameters[name]})
+                self.system.parameter_vector({name: np.ones(np.shape(value)) if formula else value})
             except InputError as error:
                 raise located(plan, error, "parameters", name) from None
+            if formula and name in plan.names:
+                raise (
+                    plan.root.under("parameters")
+                    .under(name)
+                    .error(but="it is an expression here, and varies", expected="one of both")
+                )
+        if plan.formulas:
+            self.parameters(plan, plan.rows(0, 1), 1)
         for name in plan.start:
             if name not in self.start_names:
                 error = UnknownNameError("initial value", name, self.start_names)
@@ -258,7 +279,7 @@ class Subject:
     def fixed_parameters(self, plan: StudyPlan) -> dict[str, Any]:
         """Values that are the same in all runs and not the defaults."""
         given = {} if self.model is None else self.model.simulation.choices.get("parameters", {})
-        return {**given, **plan.parameters}
+        return {**given, **plan.fixed}
 
     def parameters(
         self, plan: StudyPlan, rows: Mapping[str, np.ndarray], count: int
@@ -285,7 +306,77 @@ class Subject:
             whole = np.array(values.get(owner, np.broadcast_to(default, (count, default.size))))
             whole[:, int(match["place"])] = column
             values[owner] = whole
-        return values, refusals
+        return values | self._by_formulas(plan, rows, values, count), refusals
+
+    def _by_formulas(
+        self,
+        plan: StudyPlan,
+        rows: Mapping[str, np.ndarray],
+        values: Mapping[str, FloatArray],
+        count: int,
+    ) -> dict[str, FloatArray]:
+        """Parameters (N, …) that the plan gives as expressions, in the order of the plan."""
+        formulas = plan.formulas
+        if not formulas:
+            return {}
+        known: dict[str, Any] = {**self.system.parameters, **values}
+        known = {name: x for name, x in known.items() if np.ndim(x) == (name in values)}
+        known |= {name: x for name, x in rows.items() if x.dtype.kind == "f"}
+        known = {name: x for name, x in known.items() if name not in formulas}
+        result: dict[str, FloatArray] = {}
+        for name, formula in formulas.items():
+            entries = formula if isinstance(formula, list) else [formula]
+            columns = [
+                np.broadcast_to(self._value_of(plan, name, e, known), (count,)) for e in entries
+            ]
+            result[name] = np.stack(columns, axis=1) if isinstance(formula, list) else columns[0]
+            if result[name].ndim == 1:
+                known[name] = result[name]
+        return result
+
+    def _value_of(self, plan: StudyPlan, name: str, entry: Any, known: Mapping[str, Any]) -> Any:
+        """A number, or the values (N,) of an expression."""
+        if not isinstance(entry, str):
+            return float(entry)
+        tree = parsed(entry, "parameter")
+        for used in names_in(tree):
+            if used in known:
+                continue
+            later = used in plan.formulas and used != name
+            raise located(
+                plan,
+                InputError(
+                    f"parameter {name!r}",
+                    expected="an expression of parameters and of what varies",
+                    but=f"{used!r} is {'given after it' if later else 'neither'}",
+                    advice=f"Give {used!r} first." if later else None,
+                ),
+                "parameters",
+                name,
+            )
+        for call in calls_in(tree):
+            unknown = UnknownNameError("function", function_name(call), FUNCTIONS)
+            raise located(plan, unknown, "parameters", name)
+        return evaluated(tree, known)
+
+    def notes(self, plan: StudyPlan) -> list[str]:
+        """What is to be said of a plan: what it perhaps means otherwise than it says."""
+        return [*self._masses_alone(plan), *_far_angles(plan)]
+
+    def _masses_alone(self, plan: StudyPlan) -> list[str]:
+        """Of masses that vary while moments of inertia stay."""
+        if self.mechanism is None:
+            return []
+        given = {name.partition("[")[0] for name in (*plan.names, *plan.parameters)}
+        return [
+            f"{body.name}.mass varies and {body.name}.inertia stays: to vary both, give "
+            f'parameters = {{"{body.name}.inertia": "k * {body.name}.mass"}}, or list the two'
+            for body in self.mechanism.parts.bodies
+            if f"{body.name}.mass" in plan.names
+            and f"{body.name}.inertia" not in given
+            and body.kind is not SCALAR
+            and body.inertia.tensor.any()
+        ]
 
     def vectors(
         self, values: Mapping[str, FloatArray], count: int
@@ -405,6 +496,22 @@ def unit_as_written(plan: StudyPlan, name: str) -> str:
     """The unit that a plan writes the values of what varies in; empty where it is none."""
     item = _in_plan(plan, name)
     return "" if item is None else written_unit(item)
+
+
+def _far_angles(plan: StudyPlan) -> list[str]:
+    """Of initial angles that are plain numbers: degrees may have been given for radians."""
+    notes = []
+    if "start" in plan.root:
+        plain = {item.name: item.value for item in plan.root["start"]}
+        notes += angle_notes({f"start.{name}": value for name, value in plain.items()})
+    for block in plan.samples:
+        some = np.unique(np.linspace(0, block.count - 1, LOOKED_AT).astype(np.int64))
+        for name, column in block.values(some).items():
+            item = _in_plan(plan, name)
+            if name.startswith("start.") and (item is None or not given_unit(item)):
+                told = (angle_notes({name: value}) for value in column)
+                notes += next(filter(None, told), [])
+    return notes
 
 
 def _in_plan(plan: StudyPlan, name: str) -> Item | None:

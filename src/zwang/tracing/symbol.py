@@ -10,6 +10,7 @@ CasADi scalar gives NaN there, silently.)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import casadi
 
 __all__ = [
+    "JOINED",
     "WAY_OUT",
     "WAY_OUT_WITHOUT_OPAQUE",
     "Symbol",
@@ -46,12 +48,21 @@ WAY_OUT_WITHOUT_OPAQUE = (
 )
 
 
+#: What comes before it where conditions are joined by words, which need their values.
+JOINED = (
+    "Join conditions with & and |, negate them with ~, each in parentheses: (a < 1) & (b > 0); "
+    "a < b < c is (a < b) & (b < c)."
+)
+
+
 class ValueNeededError(Exception):
     """A traced function does what symbols cannot; the argument is what, `advice` an alternative."""
 
-    def __init__(self, found: str, advice: str | None = WAY_OUT) -> None:
+    def __init__(
+        self, found: str, advice: str | None = WAY_OUT, *, of_condition: bool = False
+    ) -> None:
         super().__init__(found)
-        self.advice = advice
+        self.advice, self.of_condition = advice, of_condition
 
 
 def _casadi() -> Any:
@@ -208,7 +219,10 @@ class Symbol(_SymbolDispatch):
     # --- what needs a value ---------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        raise ValueNeededError("a decision by the value of a symbol (if, and, or, max, min, …)")
+        raise ValueNeededError(
+            "a decision by the value of a symbol (if, and, or, max, min, …)",
+            of_condition=not self.sx.is_leaf() and self.sx.op() in _conditions(),
+        )
 
     def __float__(self) -> float:
         raise ValueNeededError("a symbol converted to a plain number (float(), the math module, …)")
@@ -236,6 +250,14 @@ class Symbol(_SymbolDispatch):
 
 class SymbolArray(_SymbolDispatch, np.ndarray):
     """An object array of symbols on which NumPy functions that compare or branch work too."""
+
+
+@cache
+def _conditions() -> frozenset[int]:
+    """Operations of CasADi that are true or false."""
+    ca = _casadi()
+    compared = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE}
+    return frozenset({*compared, ca.OP_AND, ca.OP_OR, ca.OP_NOT})
 
 
 def _functions() -> dict[str, Callable[..., Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import traceback
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -15,6 +16,7 @@ import numpy as np
 from zwang.errors import InputError, TraceError, UnknownNameError, ZwangError, counted, shown
 from zwang.tracing.repeatable import is_own, require_repeatable
 from zwang.tracing.symbol import (
+    JOINED,
     WAY_OUT,
     WAY_OUT_WITHOUT_OPAQUE,
     Symbol,
@@ -43,6 +45,9 @@ being_traced: ContextVar[str] = ContextVar("the function being traced", default=
 #: Opaque calls of the model being traced, `zwang.tracing.opaque`; None where there can be none.
 opaque_calls: ContextVar[list[Any] | None] = ContextVar("opaque calls of the model", default=None)
 
+#: Words that need the value of a condition, and what needs it for a choice.
+_WORDS = re.compile(r"\b(and|or|not)\b")
+_CHOICES = re.compile(r"\b(if|while|assert|max|min|sorted|any|all|bool)\b")
 _HERE = Path(__file__).parent
 _OURS = {str(_HERE / name) for name in ("trace.py", "symbol.py", "differentiate.py", "opaque.py")}
 _BODIES = str(_HERE.parent / "multibody")
@@ -101,7 +106,10 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
         if is_own(function) and _opaque_count() == recorded:
             require_repeatable(what, result, called())
     except ValueNeededError as error:
-        raise _failure(what, error, f"contains {error}", _way_out(error.advice)) from error
+        advice = _way_out(error.advice)
+        if error.of_condition and _joins(_place(error.__traceback__)):
+            advice = f"{JOINED} {advice}"
+        raise _failure(what, error, f"contains {error}", advice) from error
     except _UnknownParameterError as error:
         where = _place(error.__traceback__)
         raise UnknownNameError(
@@ -118,6 +126,15 @@ def call(what: str, function: Callable[..., Any], arguments: Mapping[str, Any]) 
         return result
     finally:
         being_traced.reset(token)
+
+
+def _joins(place: traceback.FrameSummary | None) -> bool:
+    """Whether a line that needs the value of a condition joins or negates conditions in words.
+
+    What is neither a choice nor a call does, as ``a < b < c``, and so may a line that is not known.
+    """
+    line = (place.line or "") if place else ""
+    return bool(_WORDS.search(line)) or not _CHOICES.search(line)
 
 
 def _opaque_count() -> int:

@@ -26,7 +26,7 @@ class Series:
     known : of each column, whether the motion determines it; else it is one admissible value among
         many. Empty if it determines all.
     held : whether a value holds since the saved state before, as a parameter does that a controller
-        sets; then it is drawn in steps.
+        sets, and the effort of an actuator that follows from such; then it is drawn in steps.
     """
 
     name: str
@@ -62,28 +62,39 @@ def reacting_joints(run: Run) -> tuple[str, ...]:
 def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
     """A channel to be drawn; a vector with its components and its magnitude.
 
-    A parameter that is one number is drawn with the values that events and controllers gave it.
+    A parameter is drawn with the values that events and controllers gave it.
 
     Raises
     ------
     UnknownNameError : there is none of that name; the message lists those there are.
     """
     values, known = run[name], run.channels
-    if values.ndim == 1 and name in run.parameters and name not in known:
-        return Series(name, "", values[:, None], held=True)
+    if name in run.parameters and (name not in known or known[name].parameter):
+        places = [",".join(map(str, at)) for at in np.ndindex(values.shape[1:])]
+        entries = tuple(f"[{place}]" if place else "" for place in places)
+        return Series(name, "", values.reshape(len(values), -1), entries, held=True)
     channel = known[name] if name in known else known[name.rpartition(".")[0]]
     unit = channel.unit
     if degrees and unit.startswith("rad"):
         values, unit = np.rad2deg(values), "deg" + unit.removeprefix("rad")
     all_known = determined(run, name)
     if values.ndim == 1:
-        return Series(name, unit, values[:, None], known=(all_known,))
+        return Series(name, unit, values[:, None], known=(all_known,), held=_is_held(run, name))
     magnitude = np.linalg.norm(values, axis=1, keepdims=True)
     columns = np.concatenate([values, magnitude], axis=1)
     if all_known:
         return Series(name, unit, columns, PARTS)
     components = (determined(run, f"{name}.{part}") for part in PARTS[:-1])
     return Series(name, unit, columns, PARTS, (*components, False))
+
+
+def _is_held(run: Run, name: str) -> bool:
+    """Whether it is the effort of an actuator that depends on parameters alone."""
+    parts, (owner, _, quantity) = run.mechanism, name.rpartition(".")
+    if parts is None or owner not in parts.actuated or quantity not in ("torque", "effort"):
+        return False
+    law = parts.effort_laws.get(owner)
+    return law is None or law.is_held
 
 
 def single(run: Run, name: str, *, degrees: bool = False) -> Series:

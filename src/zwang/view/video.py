@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,10 @@ ENCODER = {"preset": "superfast", "crf": "23"}
 #: The quickest search, and each picture as the change of the one before: whole ones are tried
 #: beside them only where Pillow is asked for key frames.
 WEBP = {"quality": 80, "method": 0, "kmin": 9, "kmax": 1000}
+#: Least time of a picture of an animated image [ms]: browsers show shorter ones for 100 ms.
+LEAST_TIME = 20
+#: Units in which the files count the times of pictures [ms].
+TIME_UNITS = {".gif": 10, ".webp": 1}
 
 
 def animate(
@@ -54,6 +59,8 @@ def animate(
             raise InputError(what, found=shown(value), expected="a positive number")
     if not len(run):
         raise InputError("run", must="have at least one saved state to draw", but="has none")
+    if target.suffix.lower() in TIME_UNITS:
+        fps = min(fps, 1000 // LEAST_TIME)
     duration = float(run.t[-1] - run.t[0])
     frames = max(round(duration / speed * fps) + 1, 1)
     if run.mechanism is None:
@@ -105,16 +112,27 @@ def _encode(path: Path, pictures: Iterator[Image], fps: int, size: tuple[int, in
         file.mux(stream.encode())
 
 
+def _picture_times(count: int, fps: float, unit: int) -> list[int]:
+    """How long each of `count` pictures is shown [ms], in whole units.
+
+    Each ends at the unit nearest to its time in the video, so that differences do not add up:
+    thirty a second are 30 and 40 ms in a GIF.
+    """
+    ends = [unit * round(k * 1000.0 / (fps * unit)) for k in range(count + 1)]
+    return [max(b - a, LEAST_TIME) for a, b in pairwise(ends)]
+
+
 def _animation(path: Path, pictures: Iterator[Image], fps: int) -> None:
     """GIF in colours of its own choice, or WebP; browsers play them as images, again and again."""
     from PIL.Image import Dither
 
-    every = [picture.copy() for picture in pictures]
+    every, ending = [picture.copy() for picture in pictures], path.suffix.lower()
     choices: dict[str, Any] = WEBP
-    if path.suffix.lower() == ".gif":
+    if ending == ".gif":
         # One palette, of a picture in the middle, so that nothing flickers.
         palette = every[len(every) // 2].quantize(colors=255, dither=Dither.NONE)
         every = [picture.quantize(palette=palette, dither=Dither.NONE) for picture in every]
         choices = {}
+    times = _picture_times(len(every), fps, TIME_UNITS[ending])
     first, *rest = every
-    first.save(path, save_all=True, append_images=rest, duration=1000.0 / fps, loop=0, **choices)
+    first.save(path, save_all=True, append_images=rest, duration=times, loop=0, **choices)

@@ -43,6 +43,11 @@ class AngleLaw:
     parameters: tuple[str, ...]
     effort: casadi.Function
 
+    @property
+    def is_held(self) -> bool:
+        """Whether it depends on parameters alone, and changes only where one of them does."""
+        return not self.reads and not self.effort.jac_sparsity(0, 1).nnz()
+
     def jumps(
         self, angle: str, read: Mapping[str, float], t: float, parameters: Mapping[str, Any]
     ) -> bool:
