@@ -162,7 +162,7 @@ def _felt(stored: dict[str, Any]) -> str:
             [
                 _named(row.what),
                 f"**{milliseconds(row.ours)}**",
-                f"{row.beside} {milliseconds(row.yardstick)}",
+                _beside(row),
                 f"{row.ratio:.2g}",
                 f"≤ {row.goal:g}{'' if row.kept else ' **missed**'}",
             ]
@@ -180,9 +180,16 @@ def _named(what: str) -> str:
     case, comma, more = what.partition(", ")
     name, to, level = case.partition(" to ")
     known = f"{SUMMARY.get(name, name)}{to}{level}"
-    if more in ("plane", "space"):  # where it was built
+    if more.partition(", ")[0] in ("plane", "space"):  # where it was built
         known = known.removesuffix(", plane")
     return f"{known}{comma}{more}"
+
+
+def _beside(row: Row) -> str:
+    """The yardstick and its milliseconds; a second is the same without them."""
+    if row.beside == "1 s":
+        return row.beside
+    return f"{_named(row.beside)} {milliseconds(row.yardstick)}"
 
 
 def _felt_on(stored: dict[str, Any]) -> str:

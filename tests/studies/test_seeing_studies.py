@@ -1,5 +1,6 @@
 """Pictures, reports, sensitivities, boundaries and joins of studies."""
 
+import io
 import json
 import re
 
@@ -44,7 +45,7 @@ def test_every_kind_of_plot_shows_all_runs(swings, kind):
 @pytest.mark.parametrize("style", ["screen", "paper"])
 def test_the_legend_of_an_envelope_covers_none_of_it(swings, style):
     figure = swings.plot("x", kind="envelope", style=style)
-    figure.canvas.draw()
+    figure.savefig(io.BytesIO())
     (ax,) = figure.axes
     (legend,) = figure.legends
     legend, picture = legend.get_window_extent(), ax.get_window_extent()

@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.assembly.large_moves import extent
 from zwang.diagnosis.passport import Status
-from zwang.display import counted, plain_number, without_rounding
+from zwang.display import counted, plain_number, power_of_ten, without_rounding, written_out
 from zwang.errors import ZwangError
 from zwang.multibody.connections import bodies_in_words
 from zwang.results.channel_summary import mean_over_time, rms_over_time
@@ -48,8 +48,6 @@ NO_FORCE, NOWHEN = 1e-10, "–"
 #: Work or change of energy, against the largest energy, that is the rounding of the numbers that it
 #: is the difference of, and that is at most the error of a run, of which two digits tell enough.
 NO_CHANGE, ERROR = 1e-15, 1e-8
-#: As in charts.
-MINUS = "\N{MINUS SIGN}"
 #: Heading of a column of times; units stay with what they belong to, on a phone too.
 AT = "at\N{NBSP}t\N{NBSP}[s]"
 #: Of a reaction of which some part is determinate, but no component along the axes.
@@ -81,12 +79,12 @@ def summary(run: Run) -> str:
         ("integrator", f"{s.integrator}, {_tolerance(s)}"),
         ("steps", f"{c.steps} accepted, {c.rejected} rejected"),
         ("evaluations", f"{c.evaluations}"),
-        ("largest residual", _power_of_ten(f"{run.worst_residual:.1e}")),
+        ("largest residual", power_of_ten(f"{run.worst_residual:.1e}")),
     ]
     if run.potential_energy is not None:
         energy, unit = run.energy, "" if run.mechanism is None else " J"
         change = _change(np.abs(energy - energy[0]).max(), _size(run), 4)
-        facts.append(("energy, largest change", _power_of_ten(change) + unit))
+        facts.append(("energy, largest change", power_of_ten(change) + unit))
     return table([], [[escape(k), escape(v)] for k, v in facts], kind="full")
 
 
@@ -324,12 +322,9 @@ def history(run: Run) -> str:
 
 def made_with(run: Run) -> str:
     """Parameters, settings and versions, folded away."""
-    values = [
-        [escape(name), escape(_written(np.asarray(value)))]
-        for name, value in run.parameters.items()
-    ]
+    values = [[escape(name), escape(written_out(value))] for name, value in run.parameters.items()]
     chosen = [
-        [escape(k), escape(_power_of_ten(f"{v:g}") if isinstance(v, float) else str(v))]
+        [escape(k), escape(power_of_ten(f"{v:g}") if isinstance(v, float) else str(v))]
         for k, v in run.settings.to_dict().items()
     ]
     # Of the processor its name; its features are a page by themselves.
@@ -359,7 +354,7 @@ def table(
     def line(cells: Sequence[str], tag: str) -> str:
         scope = ' scope="col"' if tag == "th" else ""
         made = [
-            f"<{tag}{scope} class=n>{_power_of_ten(cell)}</{tag}>"
+            f"<{tag}{scope} class=n>{power_of_ten(cell)}</{tag}>"
             if k in numbers
             else f"<{tag}{scope}>{cell}</{tag}>"
             for k, cell in enumerate(cells)
@@ -419,16 +414,4 @@ def _kinds(parts: Any) -> str:
 def _tolerance(settings: Any) -> str:
     if settings.step > 0.0:
         return f"step {settings.step:g} s"
-    return f"tolerance {_power_of_ten(f'{settings.tolerance:g}')}"
-
-
-def _written(value: np.ndarray) -> str:
-    """A number, or numbers in brackets, row by row."""
-    if value.ndim:
-        return f"[{', '.join(_written(part) for part in value)}]"
-    return _power_of_ten(f"{float(value) + 0.0:.6g}")
-
-
-def _power_of_ten(text: str) -> str:
-    """A number as charts and tables write it, 1e−9 in place of 1e-09."""
-    return text.replace("e-0", "e-").replace("e+0", "e").replace("-", MINUS)
+    return f"tolerance {power_of_ten(f'{settings.tolerance:g}')}"
