@@ -132,7 +132,7 @@ def _summary(found: dict[str, Any]) -> str:
             continue
         cells = [milliseconds(times[e]) if e in times else "–" for e in STEPPED if e != OURS]
         others = [time for engine, time in times.items() if engine != OURS]
-        gain = f"{figures(min(others) / times[OURS], 2)} ×" if others else "–"
+        gain = f"{figures(min(others) / times[OURS], 2)}\N{NBSP}×" if others else "–"
         rows.append([SUMMARY.get(name, name), f"**{milliseconds(times[OURS])}**", *cells, gain])
     peers = [engine for engine in STEPPED if engine != OURS]
     return markdown(["", OURS, *peers, "ratio"], rows)
@@ -162,7 +162,7 @@ def _felt(stored: dict[str, Any]) -> str:
             [
                 _named(row.what),
                 f"**{milliseconds(row.ours)}**",
-                f"{row.beside} {milliseconds(row.yardstick)}",
+                _beside(row),
                 f"{row.ratio:.2g}",
                 f"≤ {row.goal:g}{'' if row.kept else ' **missed**'}",
             ]
@@ -180,9 +180,16 @@ def _named(what: str) -> str:
     case, comma, more = what.partition(", ")
     name, to, level = case.partition(" to ")
     known = f"{SUMMARY.get(name, name)}{to}{level}"
-    if more in ("plane", "space"):  # where it was built
+    if more.partition(", ")[0] in ("plane", "space"):  # where it was built
         known = known.removesuffix(", plane")
     return f"{known}{comma}{more}"
+
+
+def _beside(row: Row) -> str:
+    """The yardstick and its milliseconds; a second is the same without them."""
+    if row.beside == "1 s":
+        return row.beside
+    return f"{_named(row.beside)} {milliseconds(row.yardstick)}"
 
 
 def _felt_on(stored: dict[str, Any]) -> str:
@@ -266,7 +273,14 @@ def _gain(rows: list[dict[str, Any]], costs: dict[str, dict[str, float]]) -> str
                 share = f"{max(0.0, 1.0 - bare * best['evaluations'] / best['cpu']):.0%}"
             order = "8, SciPy" if "DOP853" in best["setting"] else "4"
             found.append(
-                [name, engine, order, f"{figures(fewer, 2)} ×", f"{figures(cheaper, 2)} ×", share]
+                [
+                    name,
+                    engine,
+                    order,
+                    f"{figures(fewer, 2)}\N{NBSP}×",
+                    f"{figures(cheaper, 2)}\N{NBSP}×",
+                    share,
+                ]
             )
     head = ["case", "versus", "order", "fewer evaluations", "each cheaper", "share of Python"]
     return markdown(head, found)
@@ -286,7 +300,7 @@ def _ensembles(found: list[dict[str, Any]]) -> str:
             for x in (ours, peer)
         ]
         gains = ours["rate"] / peer["rate"], peer["cpu_each"] / ours["cpu_each"]
-        ratios = [f"{figures(gain, 3)} ×" for gain in gains]
+        ratios = [f"{figures(gain, 3)}\N{NBSP}×" for gain in gains]
         rows.append([row["work"], f"{row['level']:g} m", *cells, *ratios])
     head = ["case", "to", "Zwang `simulate_many`", "MuJoCo `rollout`", "wall", "processor"]
     return markdown(head, rows)
@@ -296,7 +310,7 @@ def _studies(found: dict[str, Any]) -> str:
     rows = []
     for name, row in found["cases"].items():
         ratios = [
-            f"{figures(row[key], 3)} ×" if key in row else "–"
+            f"{figures(row[key], 3)}\N{NBSP}×" if key in row else "–"
             for key in ("end_values", "series", "against_mujoco", "against_loop")
         ]
         rows.append([name, f"{row['runs']:,}", f"{1e6 * row['study_each']:.3g} µs", *ratios])

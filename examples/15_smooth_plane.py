@@ -1,7 +1,7 @@
-"""The same disk on ice: nothing holds it sideways, and its centre goes straight ahead.
+"""The same disk on ice: nothing holds it sideways, and its center goes straight ahead.
 
 The first stage of Blajer (1992), section 6: only the plane carries the disk. Momentum along the
-plane is kept, so that the centre moves on a straight line at constant speed, whatever the disk
+plane is kept, so that the center moves on a straight line at constant speed, whatever the disk
 does, while the point that touches the ice wanders about. The normal force is compared with the
 closed form at rest, mgJ / (J + mr² sin²θ).
 """

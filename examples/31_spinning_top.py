@@ -19,8 +19,8 @@ def main() -> dict[float, zw.Run]:
         tilt = np.degrees(np.arccos(body.rotation[:, 2, 2]))
         J = body.rotation @ np.diag([2e-4, 2e-4, 1e-4]) @ np.swapaxes(body.rotation, 1, 2)
         spin = np.einsum("tij,tj->ti", J, body.angular_velocity)
-        centre = body.point((0, 0, 0.05))
-        orbit = 0.1 * np.cross(centre, np.cross(body.angular_velocity, centre))
+        center = body.point((0, 0, 0.05))
+        orbit = 0.1 * np.cross(center, np.cross(body.angular_velocity, center))
         momentum = (spin + orbit)[:, 2]
         print(f"push {push:4.1f} rad/s: tilt {tilt.min():.2f} to {tilt.max():.2f} degrees", end="")
         print(f", energy kept to {np.ptp(run.energy):.0e} J", end="")

@@ -45,11 +45,13 @@ def draw(target: Path) -> None:
     )
     above.plot(run["x"], run["y"], color=PATH, linewidth=1.3)
     above.plot(run["x"][0], run["y"][0], "o", color=START, markersize=6)
-    above.annotate("start", (run["x"][0], run["y"][0]), xytext=(-8, 8), textcoords="offset points")
+    above.annotate("start", (run["x"][0], run["y"][0]), xytext=(7, -3), textcoords="offset points")
     above.set(xlabel="x [m]", ylabel="y [m]", title="from above", aspect="equal")
     over_time.plot(run.t, tension, color=PATH, linewidth=1.3)
     over_time.axhline(2.0 * 9.81, color=FORCE, linewidth=0.8, linestyle="--")
-    over_time.annotate("weight", (9.2, 2.0 * 9.81 + 0.2), color=FORCE)
+    over_time.annotate(
+        "weight", (10.1, 2.0 * 9.81), color=FORCE, va="center", annotation_clip=False
+    )
     over_time.set(xlabel="t [s]", ylabel="tension [N]", title="force of the rod", xlim=(0, 10))
     for axes in (above, over_time):
         axes.spines[["top", "right"]].set_visible(False)

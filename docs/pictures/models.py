@@ -95,7 +95,7 @@ def coin(run: Any) -> Any:
     down = -np.array([0.0, 0.0, 1.0]) + axis[:, 2:] * axis
     contact = disk.position + 0.5 * down / np.linalg.norm(down, axis=1, keepdims=True)
     right.plot(*contact[:, :2].T, color=TEAL, label="contact")
-    right.plot(*disk.position[:, :2].T, color=CORAL, label="centre")
+    right.plot(*disk.position[:, :2].T, color=CORAL, label="center")
     right.plot(*contact[0, :2], "o", color=INK, markersize=5)
     right.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
     right.legend(fontsize=8)

@@ -31,7 +31,7 @@ __all__ = ["PICTURES"]
 
 
 def pendulum(run: Any) -> Any:
-    """From above, coloured by the tension, and the tension with the formula on it."""
+    """From above, colored by the tension, and the tension with the formula on it."""
     figure, (left, right) = sheet(1, 2, width_ratios=(1.0, 1.15))
     tension = -2.0 * run.multipliers("rod")[:, 0]
     fading(left, run.q[:, [0, 2]], tension, width=1.3)
@@ -157,7 +157,7 @@ def rolling(run: Any) -> Any:
     radius = 0.5
     for k in range(0, len(run), 9):
         x, y, phi, theta, _ = run.q[k]
-        # Seen from above a leaning disk is an ellipse; its centre stands beside the contact.
+        # Seen from above a leaning disk is an ellipse; its center stands beside the contact.
         aside = radius * np.sin(theta) * np.array([-np.sin(phi), np.cos(phi)])
         axes.add_patch(
             Ellipse(
@@ -173,18 +173,18 @@ def rolling(run: Any) -> Any:
         )
     fading(axes, run.q[:, :2], speed, width=2.2)
     axes.plot(*run.q[0, :2], "o", color=INK, markersize=5)
-    axes.set_title("track of the contact, coloured by the force of the ground")
+    axes.set_title("track of the contact, colored by the force of the ground")
     return figure
 
 
 def sliding(run: Any) -> Any:
-    """Contact point and centre of the disk on ice."""
+    """Contact point and center of the disk on ice."""
     figure, (left, right) = sheet(1, 2, width_ratios=(1.2, 1.0))
     phi, theta = run["phi"], run["theta"]
     aside = 0.5 * np.sin(theta)[:, None] * np.column_stack([-np.sin(phi), np.cos(phi)])
-    centre = run.q[:, :2] + aside
+    center = run.q[:, :2] + aside
     left.plot(*run.q[:, :2].T, color=TEAL, lw=1.0, label="contact")
-    left.plot(*centre.T, color=CORAL, lw=2.4, label="centre")
+    left.plot(*center.T, color=CORAL, lw=2.4, label="center")
     left.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
     left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     right.plot(run.t, run.multipliers("plane")[:, 0], color=VIOLET)

@@ -17,10 +17,12 @@ __all__ = [
     "counted",
     "html_table",
     "plain_number",
+    "power_of_ten",
     "preformatted",
     "shown_once",
     "typeset",
     "without_rounding",
+    "written_out",
 ]
 
 #: Arrays with at most so many entries are written out at the prompt, of others the shape.
@@ -37,7 +39,8 @@ ROUNDED = 1e-12
 #: Letters of a field at the prompt, and of a whole line there.
 FIELD, LINE = 60, 200
 #: Numbers of a column are set flush right, as on paper, and so is what stands above them.
-_TITLE = "text-align:left; font-weight:bold; white-space:nowrap"
+_TITLE = "text-align:left; font-weight:bold; padding:0.15em 0.7em"
+_BELOW = "margin-bottom:0.7em"
 _CELL = "text-align:{side}; padding:0.15em 0.7em"
 
 
@@ -63,6 +66,8 @@ class Displayed:
 
     #: What it is called, where that is not the name of its class.
     shown_as: ClassVar[str] = ""
+    #: Whether its text is sentences, which a notebook breaks where they must be, and no table.
+    sentences: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         name = self.shown_as or type(self).__name__
@@ -72,7 +77,7 @@ class Displayed:
         return f"{name}({_cut(', '.join(shown), LINE)})"
 
     def _repr_html_(self) -> str:
-        return preformatted(str(self))
+        return preformatted(str(self), wrapped=self.sentences)
 
 
 def brief(value: Any) -> str:
@@ -98,6 +103,26 @@ def plain_number(value: float, digits: int = 4) -> str:
     if 10.0 ** (digits - 1) <= abs(value) < LONGEST_WHOLE:
         return f"{value:.{max(digits - len(f'{abs(value):.0f}'), 0)}f}"
     return f"{value:.{digits}g}"
+
+
+def power_of_ten(text: str) -> str:
+    """A number as charts and tables have it.
+
+    >>> power_of_ten("-1.5e-09")
+    '−1.5e−9'
+    """
+    return text.replace("e-0", "e-").replace("e+0", "e").replace("-", "\N{MINUS SIGN}")
+
+
+def written_out(value: Any) -> str:
+    """A number, or numbers in brackets, row by row.
+
+    >>> written_out([0.0, -9.81])
+    '[0, −9.81]'
+    """
+    if np.ndim(value):
+        return f"[{', '.join(written_out(part) for part in value)}]"
+    return power_of_ten(f"{float(value) + 0.0:.6g}")
 
 
 def typeset(unit: str) -> str:
@@ -150,10 +175,11 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: s
     rows = [tuple(row) for row in rows]
     columns = [[row[k] for row in rows if k < len(row)] for k in range(len(head))]
     sides = ["right" if cells and all(map(_number, cells)) else "left" for cells in columns]
-    title = f'<caption style="{_TITLE}">{escape(caption)}</caption>' if caption else ""
+    # A caption would be as wide as its table, and a narrow one higher than its rows.
+    title = f'<div style="{_TITLE}">{escape(caption)}</div>' if caption else ""
     top = _line("th", head, sides)
     body = "".join(_line("td", row, sides) for row in rows)
-    return f"<table>{title}<thead>{top}</thead><tbody>{body}</tbody></table>"
+    return f'{title}<table style="{_BELOW}"><thead>{top}</thead><tbody>{body}</tbody></table>'
 
 
 def _line(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:

@@ -260,11 +260,13 @@ class System(Motions, Analyses):
         return f"<System of {', '.join(self.coordinates)}; constraints: {c}{numerical}>"
 
     def _repr_html_(self) -> str:
-        from zwang.display import brief, html_table
+        from zwang.display import html_table, written_out
 
         rows = [["coordinates", ", ".join(self.coordinates)]]
         rows += [[f"constraint {name}", f"{level} level"] for name, level in self.levels.items()]
-        rows += [[f"parameter {name}", brief(value)] for name, value in self.parameters.items()]
+        rows += [
+            [f"parameter {name}", written_out(value)] for name, value in self.parameters.items()
+        ]
         return html_table(["system", ""], rows)
 
     # --- names and sizes --------------------------------------------------------------------------

@@ -782,7 +782,7 @@ def test_a_sweep_of_many_runs_prints_statistics_and_times_are_lines(here):
     Path("plan.toml").write_text(plan)
     said = call("sweep", "plan.toml", "--workers", "1").stdout
     assert "pin.angle: mean" in said
-    assert re.search(r"least .* in run \d+: rod.mass = ", said)
+    assert re.search(r"least .* in run \d+: rod.mass = [\d.]+ kg\n", said)
     assert "last values" in said
     call("export", "plan.zarr")
     rows = Path("plan.csv").read_text().splitlines()

@@ -73,6 +73,12 @@ def test_its_axes_have_round_numbers_and_no_point_lies_on_the_frame(opened):
     assert np.all(places < np.subtract(frame, [16 + 5, 44 + 5]))
 
 
+def test_without_failures_both_charts_have_an_output(opened):
+    page = opened("desktop", dark=False)
+    shown = page.evaluate("charts.map((c) => [c.y.value, c.x.value])")
+    assert shown == [["load", "arm.mass"], ["load", "gravity[2]"]]
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_no_serious_finding_of_axe(opened, dark):
     source = axe_source()

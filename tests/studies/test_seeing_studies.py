@@ -1,5 +1,6 @@
 """Pictures, reports, sensitivities, boundaries and joins of studies."""
 
+import io
 import json
 import re
 
@@ -39,6 +40,19 @@ def test_every_kind_of_plot_shows_all_runs(swings, kind):
         values = figure.axes[0].collections[0].get_array()
         expected = swings.on_grid["peak(x)"].values.T
         np.testing.assert_array_equal(np.asarray(values).reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize("style", ["screen", "paper"])
+def test_the_legend_of_an_envelope_covers_none_of_it(swings, style):
+    figure = swings.plot("x", kind="envelope", style=style)
+    figure.savefig(io.BytesIO())
+    (ax,) = figure.axes
+    (legend,) = figure.legends
+    legend, picture = legend.get_window_extent(), ax.get_window_extent()
+    assert legend.y0 >= picture.y1
+    assert legend.x0 >= 0.0
+    assert legend.x1 <= figure.bbox.x1
+    assert legend.y1 <= figure.bbox.y1
 
 
 def test_pictures_for_a_paper_have_titles_and_fit_its_columns(swings, tmp_path):

@@ -83,8 +83,13 @@ def test_pictures_and_tables_fit_a_phone(opened, run, dark):
     held = m.simulate(m.assemble(), until=0.05)
     assert held.notes  # long ones
     system = zw.System(["x"], mass=[[1.0]], parameters={"length": 0.1 + 0.2})
-    outputs = [one._repr_html_() for one in (held, m, system, m.solve(), run)]
+    outputs = [one._repr_html_() for one in (held, m, system, m.solve(), run, m.explain())]
     browser = opened(*outputs, screen="phone", dark=dark)
+    wide = browser.evaluate(
+        "[...document.querySelectorAll('.jp-OutputArea-output')]"
+        ".map((x) => x.scrollWidth - x.clientWidth)"
+    )
+    assert max(wide) <= 0, "cut off"
     assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert browser.evaluate("getComputedStyle(document.querySelector('svg')).display") != "none"
     image = pixels(browser)

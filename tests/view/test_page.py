@@ -144,6 +144,7 @@ def test_charts_are_added_and_taken_away(page):
     for chart in charts._charts:  # all of them up to the same time
         times, bold = chart.node.data[0], chart.node.data[-1]
         assert np.array_equal(np.isfinite(bold), times <= 0.5)
+    assert all(c.node.padding[0] >= 8 for c in charts._charts)  # numbers at the top are whole
     charts.drop()
     charts.drop()
     assert [c.name for c in charts._charts] == ["pin.force"]

@@ -14,10 +14,10 @@ from shown_run import pendulum_run
 import zwang as zw
 from zwang.model_files.examples import example_path
 from zwang.view.camera import floor, floor_of
-from zwang.view.chart import COLORS, chart, ticks
+from zwang.view.chart import COLORS, ChartSheet, chart, ticks
 from zwang.view.points import named_points, point_scene
 from zwang.view.report import report_html
-from zwang.view.report_tables import energy_balance, reactions
+from zwang.view.report_tables import drivers, energy_balance, made_with, reactions, summary
 
 
 class Reader(HTMLParser):
@@ -470,13 +470,63 @@ def test_a_logarithmic_axis_has_two_powers_of_ten_at_least():
     t = np.linspace(0.0, 1.0, 5)
     for values in (np.full(5, 3e-15), np.geomspace(2e-15, 6e-15, 5), np.geomspace(9e-16, 2e-15, 5)):
         text = chart("residual", t, {"position": values}, log=True)
-        assert len(re.findall(r'10<tspan dy="-4"', text)) >= 2
+        assert len(re.findall(r"10<tspan ", text)) >= 2
+
+
+def test_an_axis_within_a_power_of_ten_has_both_ends_to_read():
+    values = np.geomspace(2.2e-17, 6.7e-16, 50)
+    text = chart("residual", np.linspace(0.0, 1.0, 50), {"velocity": values}, log=True)
+    assert len(re.findall(r"10<tspan ", text)) >= 2
 
 
 def test_numbers_of_tables_have_the_minus_of_charts():
     html = energy_balance(pendulum_run(0.2))
     assert "\N{MINUS SIGN}" in html
     assert not re.search(r"<td class=n>[^<]*-", html)
+    facts = summary(pendulum_run(0.2))
+    assert "tolerance 1e\N{MINUS SIGN}8" in facts
+    assert not re.search(r"\de-", facts)
+
+
+def test_errors_of_a_run_have_two_digits_among_energies():
+    html = energy_balance(pendulum_run(1.0))
+    cells = dict(re.findall(r"<td>([^<]*)</td><td class=n>([^<]*)</td>", html))
+    change = cells["sum, end minus start"]
+    assert change == "0" or len(change.partition("e")[0].strip("\N{MINUS SIGN}")) <= 3
+    assert cells["of that, work of ideal constraint forces"] == "0"
+
+
+def test_curves_upon_each_other_are_seen_and_named():
+    t = np.linspace(0.0, 1.0, 11)
+    svg = ChartSheet().add("forces", t, {"a": t, "b": 1.0 - t, "c": t + 1e-6, "d": t})
+    widths = dict(re.findall(r'data-series="(\d)"[^>]*stroke-width:([\d.]+)', svg))
+    assert float(widths["0"]) > float(widths["2"]) > 1.5
+    assert set(widths) == {"0", "2"}
+    assert "on one curve: a, c, d" in svg
+    assert "on one curve" not in ChartSheet().add("forces", t, {"a": t, "b": 1.0 - t})
+
+
+def test_a_constant_is_largest_at_the_start():
+    model = zw.read_model(example_path("four_bar"))
+    run = model.simulate(until=1.0)
+    row = drivers(run).partition("speed [rad/s]")[2].partition("</tr>")[0]
+    assert re.findall(r"<td class=n>(.*?)</td>", row)[1] == "0"
+
+
+def test_joints_of_which_no_component_is_determinate_say_what_is():
+    bricard = zw.library.bricard()
+    run = bricard.simulate(bricard.assemble(), until=0.1, save=0.05)
+    told = re.findall(r"partly</span>([^<]*)<", reactions(run, run))
+    assert told
+    assert all(text.strip() for text in told)
+
+
+def test_parameters_are_written_as_numbers():
+    text = made_with(pendulum_run(0.1))
+    assert "<td>[0, 0, \N{MINUS SIGN}9.81]</td>" in text
+    assert "<td>1</td>" in text
+    assert "parameters, in SI units" in text
+    assert "<td>1e\N{MINUS SIGN}8</td>" in text
 
 
 def test_forces_of_springs_have_a_chart_and_a_table():

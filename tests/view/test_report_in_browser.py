@@ -238,12 +238,18 @@ def test_joints_and_arrows_stand_out_from_the_paper(page, dark):
     )
     page.evaluate("document.querySelector('[data-shows=reaction]').click()")
     arrow = page.evaluate("V.lighter(Player.data.colors.reaction, Player.dark ? 0.3 : 0)")
+    key = page.evaluate(
+        "(() => { const c = document.createElement('canvas').getContext('2d');"
+        "c.fillStyle = getComputedStyle(document.querySelector('.key')).borderTopColor;"
+        "c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); })()"
+    )
     page.call("Emulation.setEmulatedMedia", features=[])
     assert len(seen) > 20
     joint = np.median(seen, axis=0)
     red = [int(part) for part in arrow[4:-1].split(",")]
-    for color in (joint, red):
+    for color in (joint, red, key):
         assert contrast(color, paper) > STANDS_OUT
+    assert np.abs(np.subtract(key, red)).max() <= 2  # the key has the color of its arrows
 
 
 def test_what_rounding_leaves_of_a_zero_is_zero(page):

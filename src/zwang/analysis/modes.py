@@ -92,7 +92,8 @@ class Mode:
         s = self.eigenvalue
         if self.oscillates:
             return f"{self.hertz:.6g} Hz, damping ratio {_shown(self.damping)}, mostly {leading}"
-        return f"s = {s.real + 0.0:.6g} 1/s, no oscillation, mostly {leading}"
+        rate = f"{s.real + 0.0:.6g}".replace("-", "−")
+        return f"s = {rate} 1/s, no oscillation, mostly {leading}"
 
 
 def _shown(ratio: float) -> str:

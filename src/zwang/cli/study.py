@@ -9,13 +9,13 @@ from shlex import quote
 from typing import Any
 
 from zwang.cli.output import Printer
-from zwang.display import plain_number
+from zwang.display import plain_number, typeset
 from zwang.errors import InputError, MissingExtraError
 from zwang.model_files.units import quantity
 from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.dataset import RECORD
 from zwang.studies.study import Study, open_study
-from zwang.studies.subject import unit_as_written
+from zwang.studies.subject import unit_as_written, unit_in_plan
 
 __all__ = [
     "TABLES",
@@ -107,6 +107,16 @@ def _as_planned(found: Study, table: Any) -> Any:
     return table.set_axis(titles, axis=1)
 
 
+def _planned(found: Study, name: str, value: Any) -> str:
+    """A value of what varies in the unit of the plan, or else in its own."""
+    if not isinstance(value, float):
+        return str(value)
+    unit = unit_as_written(found.plan, name)
+    if unit:
+        return f"{value / quantity(f'1 {unit}', None):.6g} {unit}"
+    return f"{value:.6g} {typeset(unit_in_plan(found.subject, found.plan, name))}".rstrip()
+
+
 def _printed(table: Any) -> str:
     """Columns to the width of the terminal, those that do not fit below."""
     width = max(shutil.get_terminal_size((WIDE, 24)).columns, 40)
@@ -131,8 +141,7 @@ def _statistics(found: Study, facts: Mapping[str, Mapping[str, Any]]) -> str:
         for what in ("least", "greatest"):
             run = x[f"run_of_{what}"]
             where = ", ".join(
-                f"{n} = {v:.6g}" if isinstance(v, float) else f"{n} = {v}"
-                for n, v in found.values_of(run).items()
+                f"{n} = {_planned(found, n, v)}" for n, v in found.values_of(run).items()
             )
             lines.append(f"    {what:<8} {plain_number(x[what], 6)}{unit} in run {run}: {where}")
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -96,6 +96,8 @@ class Explanation(Displayed):
     on_constraints : whether the state satisfies its constraints; consistent rows say nothing of
         that, as they are about accelerations. True where terms alone were given.
     """
+
+    sentences: ClassVar[bool] = True
 
     coordinates: tuple[str, ...]
     names: tuple[str, ...]

@@ -86,7 +86,8 @@ class Portrait(Displayed):
 
         Returns
         -------
-        The matplotlib figure.
+        matplotlib.figure.Figure
+            That of the axes.
         """
         from zwang.diagnosis.portrait_figure import draw
 

@@ -121,7 +121,8 @@ def reaction_free_equations(theta: Any, v: Any, p: Any) -> tuple[Any, Any]:
 
     Returns
     -------
-    matrix, right side : shapes (6, 6) and (6,).
+    tuple
+        Matrix and right side, shapes (6, 6) and (6,).
     """
     s, tan = np.sin(theta), np.tan(theta)
     v1, v2, v3, v4, v5, v6 = v

@@ -52,7 +52,8 @@ def kepler_figure(run: Run, intervals: Sequence[tuple[float, float]], ax: Any = 
 
     Returns
     -------
-    The figure.
+    matplotlib.figure.Figure
+        That of the axes.
     """
     try:
         import matplotlib.pyplot as plt

@@ -74,7 +74,7 @@ _SHAPE = TableField(
     {
         "type": Field(Choice(tuple(SHAPES)), "what it is", required=True),
         "mass": Field(_MASS, "of this part, where a body has several"),
-        "position": Field(_POINT, "of its centre, in the body's frame"),
+        "position": Field(_POINT, "of its center, in the body's frame"),
         "orientation": Field(Orientation(), "in the body's frame"),
         **{
             key: Field(entry.kind, f"{entry.help} ({kind})")
@@ -101,7 +101,7 @@ _TENSOR = TableField(
         "tensor": Field(
             NumberArrayField("kg*m^2", ((3, 3),)), "with signs as a matrix", required=True
         ),
-        "about": Field(_POINT, "point of the body that it refers to; the centre if not given"),
+        "about": Field(_POINT, "point of the body that it refers to; the center if not given"),
         "axes": Field(Orientation(), "from the axes of the tensor to the body's"),
         "check": Field(Flag(), "false to accept moments that no mass distribution has"),
     }
@@ -127,10 +127,10 @@ _BODY = TableField(
         "shape": Field(TableList(_SHAPE), "what inertia follows from: one part or several"),
         "inertia": Field(
             OneOf(_TENSOR, NumberArrayField("kg*m^2", ((), (3,), (3, 3)))),
-            "about the centre of mass, body axes: about the normal of the plane, three principal "
+            "about the center of mass, body axes: about the normal of the plane, three principal "
             "moments, or the tensor; or a tensor about another point and in other axes",
         ),
-        "center": Field(_POINT, "centre of mass in the body's frame, with inertia"),
+        "center": Field(_POINT, "center of mass in the body's frame, with inertia"),
         "drawn": Field(TableList(_DRAWN), "what it looks like, with inertia"),
         "position": Field(_POINT, "of the body's origin, in the world or in relative_to"),
         "orientation": Field(Orientation(), "from body axes to those of the world or relative_to"),
@@ -317,7 +317,7 @@ FORCES: dict[str, TableField] = {
                     TableField(
                         {
                             "force": Field(Formulas(), "on the body, world axes"),
-                            "moment": Field(Formulas(), "about its centre of mass, world axes"),
+                            "moment": Field(Formulas(), "about its center of mass, world axes"),
                             "effort": Field(Formulas(0), "on an extra generalized coordinate"),
                         }
                     )

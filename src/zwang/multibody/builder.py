@@ -116,8 +116,9 @@ class MechanismBuilder:
 
         Returns
         -------
-        It stands for the value in arguments of the mechanism and of `zwang.inertia`, alone or in
-        arithmetic and NumPy's functions: ``at=(L * np.cos(a), 0, 0)``.
+        ParameterValue
+            It stands for the value in arguments of the mechanism and of `zwang.inertia`, alone or
+            in arithmetic and NumPy's functions: ``at=(L * np.cos(a), 0, 0)``.
         """
         if value is not None:
             self._new_name("parameter", name)

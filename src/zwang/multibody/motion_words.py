@@ -250,4 +250,4 @@ def _rounded(values: FloatArray) -> FloatArray:
 
 
 def _listed(values: Sequence[float] | FloatArray) -> str:
-    return f"({', '.join(f'{x:.4g}' for x in values)})"
+    return f"({', '.join(f'{x:.4g}' for x in values)})".replace("-", "−")

@@ -231,7 +231,9 @@ def _envelope(study: Study, data: Any, names: list[str], against: list[str]) -> 
         ax.set_xlabel(f"{time} [{study.outputs.time_unit}]" if study.outputs.time_unit else time)
         ax.set_ylabel(_label(data, name, end=False))
         ax.margins(x=0)
-        ax.legend(fontsize="small")
+    # Above the pictures: bands fill them, and the curve is below whatever lies in them.
+    bands = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*bands, loc="outside upper center", ncols=2, fontsize="small", frameon=False)
     return figure
 
 

@@ -142,7 +142,7 @@ function choose(i) {
   document.getElementById('number').value = number;
   const row = (name, text) => element('tr', [element('th', name), element('td', text)]);
   const rows = [...Object.keys(D.words).map(n => row(n, D.words[n][i])),
-    ...names.map(n => row(label(n), String(D.columns[n][i] ?? '–')))];
+    ...names.map(n => row(label(n), String(D.columns[n][i] ?? '–').replaceAll('-', '−')))];
   const parts = [
     element('h3', `Run ${number}: ${D.status[i]}`),
     element('div', element('table', element('tbody', rows)),

@@ -146,7 +146,9 @@ def _chart_data(study: Study, data: Any) -> dict[str, Any]:
     outputs = [x.name for x in study.outputs.variables() if x.name in columns]
     varied = [n for n in study.plan.names if n in columns]
     first = [varied[0] if varied else names[0], outputs[0] if outputs else names[-1]]
-    second = [varied[0], varied[1]] if len(varied) > 1 else [first[0], [*outputs, "steps"][1]]
+    second = [first[0], [*outputs, "steps"][1]]
+    if len(varied) > 1:  # where runs failed, or else how the output depends on the other quantity
+        second = varied[:2] if len(bad) or not outputs else [varied[1], outputs[0]]
     failed = study.failed
     return {
         "path": str(study.path),

@@ -19,6 +19,8 @@ LEFT, RIGHT, TOP, BOTTOM = 64.0, 10.0, 22.0, 26.0
 COLORS = ("#3b7dbd", "#c26f12", "#26917a", "#b8579b", "#7f70bd", "#83862f", "#c2524a", "#2f8fb5")
 #: Below a chart of which the motion does not determine the dashed series.
 DOUBT = "dashed: indeterminate, one of many values"
+#: Before the names of series that cannot be told apart.
+ONE = "on one curve"
 #: Marks the key of such a series.
 OPEN = ' class="open"'
 #: Change of slope on the page below which a point of a curve is left out.
@@ -32,6 +34,10 @@ IN_FULL = 1e6
 POWERS = 1.0
 #: Least span of an axis relative to its values: below it rounding would fill the chart.
 LEAST_SPAN = 1e-9
+#: Width of a curve, as in the style sheet, and how much wider it is below each that covers it.
+THIN, WIDER = 1.5, 2.0
+#: Part of the height of a chart below which curves lie upon each other.
+UPON = 2e-3
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -89,7 +95,12 @@ class ChartSheet:
             "<output></output></button>"
             for k, name in enumerate(series)
         )
-        said = f'<span class="soft">{DOUBT}</span>' if set(doubtful) & set(series) else ""
+        told = [DOUBT] if set(doubtful) & set(series) else []
+        if not log:
+            curves = {name: np.asarray(y, dtype=float) for name, y in series.items()}
+            low, high = _limits(list(curves.values()), log=False)
+            told += [f"{ONE}: {', '.join(g)}" for g in _together(curves, high - low)]
+        said = "".join(f'<span class="soft">{escape(text)}</span>' for text in told)
         table = '<button type="button" class="tool csv">CSV</button>'
         return (
             f'<figure class="plot" data-chart="{number}">{svg}'
@@ -136,9 +147,7 @@ def chart(
     parts = [opening]
     head = f"{title} [{unit}]" if unit else title
     parts.append(f'<text class="head" x="{LEFT:g}" y="13">{escape(head)}</text>')
-    for value in ticks(low, high, 6):
-        if log and value != round(value):
-            continue
+    for value in _powers(low, high) if log else ticks(low, high, 6):
         height = y(value)
         label = _power(value) if log else _number(value, high - low)
         parts.append(
@@ -156,12 +165,14 @@ def chart(
     parts.append(
         f'<text class="tick" x="{LEFT - 18:g}" y="{HEIGHT - 9:g}" text-anchor="end">t [s]</text>'
     )
+    above = {n: len(g) - k - 1 for g in _together(drawn, high - low) for k, n in enumerate(g)}
     for k, (name, line) in enumerate(drawn.items()):
         color = COLORS[k % len(COLORS)]
         path = _path(np.asarray(x(t)), np.asarray(y(line)))
         dashes = ' stroke-dasharray="5 3"' if name in doubtful else ""
+        wide = f' style="stroke-width:{THIN + WIDER * above[name]:g}"' if above.get(name) else ""
         parts.append(
-            f'<path d="{path}" data-series="{k}" stroke="{color}"{dashes}>'
+            f'<path d="{path}" data-series="{k}" stroke="{color}"{dashes}{wide}>'
             f"<title>{escape(name)}</title></path>"
         )
     parts.append(f'<line class="cursor" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}" x1="-9" x2="-9"/>')
@@ -172,7 +183,7 @@ def _limits(curves: Sequence[FloatArray], *, log: bool) -> tuple[float, float]:
     """Least and largest value of an axis, with some room around the curves."""
     values = np.concatenate([np.zeros(0), *(y[np.isfinite(y)] for y in curves)])
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    if log and high - low < POWERS:  # so that there are powers of ten to read
+    if log and np.floor(high) - np.ceil(low) < POWERS:  # so that there are powers of ten to read
         low = float(np.floor(low))
         high = max(float(np.ceil(high)), low + POWERS)
     largest = max(abs(low), abs(high))
@@ -181,6 +192,20 @@ def _limits(curves: Sequence[FloatArray], *, log: bool) -> tuple[float, float]:
         low, high = low - room, high + room
     margin = 0.06 * (high - low)
     return low - margin, high + margin
+
+
+def _together(curves: Mapping[str, FloatArray], span: float) -> list[list[str]]:
+    """Names of curves that cannot be told apart, where there are several on one line."""
+    groups: list[list[str]] = []
+    for name, y in curves.items():
+        for group in groups:
+            first = curves[group[0]]
+            if np.all(np.isclose(first, y, rtol=0.0, atol=UPON * span, equal_nan=True)):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return [group for group in groups if len(group) > 1]
 
 
 def _path(x: FloatArray, y: FloatArray) -> str:
@@ -216,7 +241,15 @@ def _logarithms(series: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return {name: np.log10(np.maximum(y, floor)) for name, y in series.items()}
 
 
+def _powers(low: float, high: float) -> list[float]:
+    """Whole powers of ten within low … high, at least two where there are as many."""
+    whole = [value for value in ticks(low, high, 6) if value == round(value)]
+    if len(whole) > 1:
+        return whole
+    return [float(k) for k in range(int(np.ceil(low)), int(np.floor(high)) + 1)]
+
+
 def _power(value: float) -> str:
     if value == 0.0:
         return "1"
-    return f'10<tspan dy="-4" font-size="8">{f"{value:g}".replace("-", "−")}</tspan>'
+    return f'10<tspan dy="-.35em" font-size="80%">{f"{value:g}".replace("-", "−")}</tspan>'

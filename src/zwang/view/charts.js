@@ -3,9 +3,9 @@
 class Charts {
   constructor(data) {
     this.charts = data.charts;
-    // What rounding leaves of a zero is far below what a chart can show.
+    // What rounding and the tolerance of a run leave of a zero is far below what a chart can show.
     for (const chart of this.charts) {
-      chart.zero = chart.log ? 0 : 1e-12 * Math.max(0, ...chart.series.map(({ values }) =>
+      chart.zero = chart.log ? 0 : 1e-10 * Math.max(0, ...chart.series.map(({ values }) =>
         values.reduce((most, x) => (Math.abs(x) > most ? Math.abs(x) : most), 0)));
     }
     this.figures = [...document.querySelectorAll("figure.plot")];

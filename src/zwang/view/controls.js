@@ -56,7 +56,7 @@ class SceneControls {
   }
 
   key(parent, color, kind, text) {
-    this.add(parent, "i", { className: `key ${kind}` }).style.color = color;
+    this.add(parent, "i", { className: `key ${kind}` }).style.setProperty("--key", color);
     parent.append(` ${text}`);
   }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.display import html_table, preformatted
+from zwang.display import html_table, power_of_ten, preformatted
 from zwang.errors import ZwangError
 from zwang.view.camera import camera_of
 from zwang.view.picture import still
@@ -57,10 +57,11 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     facts = [("outcome", run.status)]
     if not len(run):
         return facts
+    tolerance = power_of_ten(f"{run.settings.tolerance:g}")
     facts += [
         ("saved states", f"{len(run)}, from {run.t[0]:g} to {run.t[-1]:g} s"),
-        ("integrator", f"{run.settings.integrator}, tolerance {run.settings.tolerance:g}"),
-        ("largest constraint residual", f"{run.worst_residual:.1e}, relative"),
+        ("integrator", f"{run.settings.integrator}, tolerance {tolerance}"),
+        ("largest constraint residual", power_of_ten(f"{run.worst_residual:.1e}, relative")),
     ]
     if run.events:
         names = [f"{e.name} at {e.t:.6g} s" for e in run.events[:LISTED_EVENTS]]

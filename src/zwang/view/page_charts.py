@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ __all__ = ["Charts"]
 
 #: More would fill the page, and each is drawn several times a second.
 MOST_CHARTS = 6
+#: Around a chart, clockwise from above [px]: half the height of a number that stands at its edge.
+ROOM = (10, 18, 0, 0)
 #: Of the runs, and of the first one as far as time has got: seen on white and on black.
 COLORS, PAST = ("#1c8c80", "#3b7dbd", "#b8579b", "#8c8f3a"), "#c26f12"
 
@@ -27,6 +30,11 @@ class _Chart:
     name: str
     curves: tuple[FloatArray, ...]
     node: Any
+
+
+def _room(add: Any) -> dict[str, Any]:
+    """Room for numbers at the edges, where viser lets it be chosen; others are cut off there."""
+    return {"padding": ROOM} if "padding" in signature(add).parameters else {}
 
 
 class Charts:
@@ -57,7 +65,12 @@ class Charts:
         cursor: Any = {"sync": {"key": "zwang"}}
         with self._folder:
             node = self._gui.add_uplot(
-                (*curves, curves[1]), series, aspect=1.6, scales=scales, cursor=cursor
+                (*curves, curves[1]),
+                series,
+                aspect=1.6,
+                scales=scales,
+                cursor=cursor,
+                **_room(self._gui.add_uplot),
             )
         self._charts.append(_Chart(name, curves, node))
 

@@ -37,6 +37,8 @@ ONE_OF_MANY = "dashed: indeterminate, the value of least norm"
 KEYS = 0.35
 #: Change of the energy, against the largest kinetic one, that is the tolerance of a run.
 CONSERVED = 1e-6
+#: How much wider a curve of one run is for each other that may cover it, and for how many at most.
+WIDER, MOST_WIDER = 0.7, 3
 #: Panels of joints, and of drivers, in a figure for which no channels were named.
 MOST_PANELS = 8
 
@@ -169,14 +171,14 @@ def _over_time(
     column: bool = False,
 ) -> None:
     """One channel of all runs in one panel."""
-    for run, mark in zip(runs, marks, strict=True):
+    for number, (run, mark) in enumerate(zip(runs, marks, strict=True)):
         series = series_of(run, name, degrees=wording.degrees)
         columns = list(enumerate(series.parts))
         if len(runs) > 1 and len(columns) > 1:  # of several runs the magnitudes alone
             columns = columns[-1:]
         for k, part in columns:
             style = {"color": "0.35", "linewidth": 0.9} if part == "magnitude" else {}
-            style = {} if len(runs) > 1 else style
+            style = _under(len(runs) - 1 - number) if len(runs) > 1 else style
             if not series.is_known(k):
                 style["linestyle"] = "--"
                 _say_once(axis)
@@ -202,6 +204,13 @@ def _over_time(
         axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
     for e in runs[0].events:
         axis.axvline(e.t, color="0.7", linewidth=0.8, zorder=0)
+
+
+def _under(above: int) -> dict[str, Any]:
+    """The style of a curve that others may cover: it is wider, and seen on both sides of them."""
+    from matplotlib import rcParams
+
+    return {"linewidth": rcParams["lines.linewidth"] * (1.0 + WIDER * min(above, MOST_WIDER))}
 
 
 def _without_rounding(axis: Axes, energies: Sequence[Run]) -> None:

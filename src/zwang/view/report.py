@@ -184,10 +184,11 @@ def _notes(run: Run, scene: Scene | None) -> str:
 
 def _thinned(run: Run, scene: Scene | None, whole: Run, drawn: Run) -> str:
     """How many of the states the page shows."""
-    frames = "" if scene is None else f"the motion in {len(scene.times)} pictures, "
+    frames = "" if scene is None else f"the motion in {counted(len(scene.times), 'picture')}, "
     kept = ", those around extreme forces among them" if len(drawn) < len(whole) else ""
     return (
-        f"Of {len(run)} saved states the page shows {frames}charts at {len(drawn.t)} times{kept}, "
-        f"where needed interpolated with the accuracy of the run; tables of forces look at "
-        f"{len(whole)} states."
+        f"Saved: {counted(len(run), 'state')}. The page shows {frames}charts at "
+        f"{counted(len(drawn), 'time')}{kept}; tables of forces look at "
+        f"{counted(len(whole), 'state')}. States between the saved ones have the accuracy of the "
+        "run."
     )

@@ -13,7 +13,10 @@ from zwang.results.channel_summary import mean_over_time, rms_over_time
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
-__all__ = ["SpringSeries", "spring_rows", "spring_series"]
+__all__ = ["SpringSeries", "first_largest", "spring_rows", "spring_series"]
+
+#: Part of a largest value by which others are less than it through rounding alone.
+SAME = 1e-9
 
 #: Kind of force → quantity, unit, and which part of it is a number.
 _KINDS = {
@@ -52,12 +55,22 @@ def spring_series(run: Run) -> list[SpringSeries]:
     return found
 
 
+def first_largest(values: FloatArray) -> int:
+    """Where a quantity is first at its largest size, of a constant one the start.
+
+    >>> first_largest(np.array([2.0 - 1e-15, -2.0, 1.0]))
+    0
+    """
+    sizes = np.abs(values)
+    return int(np.argmax(sizes >= (1.0 - SAME) * sizes.max()))
+
+
 def spring_rows(run: Run) -> list[list[str]]:
     """Channel, peak with its time, RMS and mean of each, as cells."""
     rows = []
     for spring in spring_series(run):
         y = spring.values
-        peak = int(np.argmax(np.abs(y)))
+        peak = first_largest(y)
         cells = [plain_number(y[peak]), f"{run.t[peak]:.3g}"]
         cells += [plain_number(f(run.t, y)) for f in (rms_over_time, mean_over_time)]
         rows.append([escape(spring.channel), spring.unit, *cells])

@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.assembly.large_moves import extent
 from zwang.diagnosis.passport import Status
-from zwang.display import counted, plain_number, without_rounding
+from zwang.display import counted, plain_number, power_of_ten, without_rounding, written_out
 from zwang.errors import ZwangError
 from zwang.multibody.connections import bodies_in_words
 from zwang.results.channel_summary import mean_over_time, rms_over_time
@@ -22,7 +22,7 @@ from zwang.results.unbounded import unbounded_at
 from zwang.view.channels import PASSPORT_ROWS, reacting_joints
 from zwang.view.efforts import effort_series, effort_words
 from zwang.view.joints import joint_kind
-from zwang.view.report_springs import spring_rows
+from zwang.view.report_springs import first_largest, spring_rows
 from zwang.view.scene import statuses
 
 __all__ = [
@@ -45,10 +45,13 @@ NO_WORK = 1e-12
 #: Force against the largest of all, and mean against the root mean square, that is what rounding
 #: and the tolerance of a run leave of a zero; and the time of a largest value that is zero.
 NO_FORCE, NOWHEN = 1e-10, "–"
-#: As in charts.
-MINUS = "\N{MINUS SIGN}"
+#: Work or change of energy, against the largest energy, that is the rounding of the numbers that it
+#: is the difference of, and that is at most the error of a run, of which two digits tell enough.
+NO_CHANGE, ERROR = 1e-15, 1e-8
 #: Heading of a column of times; units stay with what they belong to, on a phone too.
 AT = "at\N{NBSP}t\N{NBSP}[s]"
+#: Of a reaction of which some part is determinate, but no component along the axes.
+OTHERWISE = "determinate: a combination of components"
 #: In place of a number.
 UNBOUNDED = "unbounded"
 #: What holds bodies together and is no joint of some kind: several have an s.
@@ -76,13 +79,12 @@ def summary(run: Run) -> str:
         ("integrator", f"{s.integrator}, {_tolerance(s)}"),
         ("steps", f"{c.steps} accepted, {c.rejected} rejected"),
         ("evaluations", f"{c.evaluations}"),
-        ("largest residual", f"{run.worst_residual:.1e}"),
+        ("largest residual", power_of_ten(f"{run.worst_residual:.1e}")),
     ]
     if run.potential_energy is not None:
         energy, unit = run.energy, "" if run.mechanism is None else " J"
-        facts.append(
-            ("energy, largest change", plain_number(np.abs(energy - energy[0]).max()) + unit)
-        )
+        change = _change(np.abs(energy - energy[0]).max(), _size(run), 4)
+        facts.append(("energy, largest change", power_of_ten(change) + unit))
     return table([], [[escape(k), escape(v)] for k, v in facts], kind="full")
 
 
@@ -124,7 +126,7 @@ def reactions(run: Run, even: Run) -> str:
             sizes = [np.linalg.norm(x, axis=1) for x in (reaction.force, reaction.moment)]
             force = without_rounding(sizes[0].max(), size, NO_FORCE)
             moment = without_rounding(sizes[1].max(), turning, NO_FORCE)
-            when = f"{even.t[int(np.argmax(sizes[0]))]:.3g}" if force else NOWHEN
+            when = f"{even.t[first_largest(sizes[0])]:.3g}" if force else NOWHEN
             poles = [unbounded_at(even, f"{name}.{what}") for what in ("force", "moment")]
             when = when if poles[0] is None else f"{poles[0]:.3g}"
             bodies = ["ground" if m.body < 0 else parts.bodies[m.body].name for m in markers]
@@ -157,7 +159,7 @@ def drivers(even: Run) -> str:
     try:
         for k, of in enumerate(effort_series(even)):
             y, pole = of.values, unbounded_at(even, of.channel)
-            peak, rms = int(np.argmax(np.abs(y))), rms_over_time(even.t, of.values)
+            peak, rms = first_largest(y), rms_over_time(even.t, of.values)
             rows.append(
                 [
                     escape(of.name) if k % 3 == 0 else "",
@@ -203,7 +205,7 @@ def constraints(even: Run) -> str:
     try:
         for name in names:
             multipliers, force = even.multipliers(name), even.constraint_force(name)
-            peak = int(np.argmax(np.abs(force).max(axis=1, initial=0.0)))
+            peak = first_largest(np.abs(force).max(axis=1, initial=0.0))
             most = int(np.argmax(np.abs(force[peak]))) if force.shape[1] else 0
             rows.append(
                 [
@@ -224,7 +226,7 @@ def constraints(even: Run) -> str:
 
 def energy_balance(run: Run) -> str:
     """Where the energy came from and went to."""
-    T, V = run.kinetic_energy, run.potential_energy
+    T, V, size = run.kinetic_energy, run.potential_energy, _size(run)
     rows = [
         ["kinetic energy, start", plain_number(T[0], 6)],
         ["kinetic energy, end", plain_number(without_rounding(T[-1], T.max()), 6)],
@@ -233,14 +235,14 @@ def energy_balance(run: Run) -> str:
         rows += [
             ["potential energy, start", plain_number(V[0], 6)],
             ["potential energy, end", plain_number(V[-1], 6)],
-            ["sum, end minus start", plain_number(run.energy[-1] - run.energy[0], 6)],
+            ["sum, end minus start", _change(run.energy[-1] - run.energy[0], size)],
         ]
-    extra, sentence = _works(run)
+    extra, sentence = _works(run, size)
     unit = "" if run.mechanism is None else "J"
     return table(["quantity", unit or "value"], [*rows, *extra], numbers=(1,)) + sentence
 
 
-def _works(run: Run) -> tuple[list[list[str]], str]:
+def _works(run: Run, size: float) -> tuple[list[list[str]], str]:
     """Works of the kinds of forces; a sentence where they are not computed."""
     constraint_rows = sum(len(r) for r in run.system.groups.values())
     states = int(LEDGER_WORK / max(len(run.system.velocities) + constraint_rows, 1) ** 2)
@@ -277,9 +279,23 @@ def _works(run: Run) -> tuple[list[list[str]], str]:
     for key, label in names.items():
         values = works[key]
         if key in ("applied", "constraint") or np.any(values):
-            rows.append([inside + label, plain_number(values[-1], 6)])
+            rows.append([inside + label, _change(values[-1], size)])
     rows.append(["largest imbalance", f"{np.abs(work.balance).max():.1e}"])
     return rows, ""
+
+
+def _size(run: Run) -> float:
+    """The largest energy of a run, of which its numbers are differences."""
+    parts = [run.kinetic_energy, np.zeros(1)]
+    if run.potential_energy is not None:
+        parts.append(run.potential_energy)
+    return max(float(np.abs(part).max()) for part in parts)
+
+
+def _change(value: float, size: float, digits: int = 6) -> str:
+    """A work or a change of energy: two digits where it is the error of a run, 0 of rounding."""
+    value = without_rounding(value, size, NO_CHANGE)
+    return f"{value:.1e}" if 0.0 < abs(value) < ERROR * size else plain_number(value, digits)
 
 
 def _mass_changes_with_time(system: Any) -> bool:
@@ -306,16 +322,17 @@ def history(run: Run) -> str:
 
 def made_with(run: Run) -> str:
     """Parameters, settings and versions, folded away."""
-    values = [
-        [escape(name), escape(np.array2string(np.asarray(value), precision=6, separator=", "))]
-        for name, value in run.parameters.items()
+    values = [[escape(name), escape(written_out(value))] for name, value in run.parameters.items()]
+    chosen = [
+        [escape(k), escape(power_of_ten(f"{v:g}") if isinstance(v, float) else str(v))]
+        for k, v in run.settings.to_dict().items()
     ]
-    chosen = [[escape(k), escape(str(v))] for k, v in run.settings.to_dict().items()]
     # Of the processor its name; its features are a page by themselves.
     packages = [[escape(k), escape(" ".join(v.split()[:2]))] for k, v in versions().items()]
     folded = ""
     if values:
         count = counted(len(values), "parameter")
+        count += "" if run.mechanism is None else ", in SI units"
         made = _wide(table([], values), "parameters")
         folded = f"<details><summary>{count}</summary>{made}</details>"
     made = _wide(table([], chosen), "settings")
@@ -337,7 +354,7 @@ def table(
     def line(cells: Sequence[str], tag: str) -> str:
         scope = ' scope="col"' if tag == "th" else ""
         made = [
-            f"<{tag}{scope} class=n>{cell.replace('-', MINUS)}</{tag}>"
+            f"<{tag}{scope} class=n>{power_of_ten(cell)}</{tag}>"
             if k in numbers
             else f"<{tag}{scope}>{cell}</{tag}>"
             for k, cell in enumerate(cells)
@@ -368,7 +385,7 @@ def _known_components(run: Run, joint: str, status: Status | None) -> str:
         sure = [x for x in "xyz" if run.channels.determinate(f"{channel}.{x}")]
         if sure:
             told.append(f"{quantity} {', '.join(sure)}")
-    return f" determinate: {'; '.join(told)}" if told else ""
+    return f" determinate: {'; '.join(told)}" if told else f" {OTHERWISE}"
 
 
 def _meaning(known: Iterable[Status | None]) -> str:
@@ -397,4 +414,4 @@ def _kinds(parts: Any) -> str:
 def _tolerance(settings: Any) -> str:
     if settings.step > 0.0:
         return f"step {settings.step:g} s"
-    return f"tolerance {settings.tolerance:g}"
+    return f"tolerance {power_of_ten(f'{settings.tolerance:g}')}"
