@@ -100,6 +100,22 @@ def test_tables_of_studies_are_in_the_units_of_the_plan(model, tmp_path):
     assert {line.split(",")[1] for line in lines[1:]} == {"0.8", "1.0", "1.2", "1.4", "1.6"}
 
 
+def test_numbers_of_parts_may_have_units(model):
+    told = call("check", model, "--set", "rod.mass=3000 g", "--set", "heavy=1 kg")
+    assert "4 kg: rod 3, load 1" in told
+    told = call("check", model, "--set", "rod.mass=3 m", code=1)
+    assert "--set rod.mass must be a number in kg, or with a unit: '200 g', not '3 m'" in told
+    assert "whose unit is known" in call("check", model, "--set", "rod.mass=two", code=1)
+
+
+def test_a_name_that_is_like_none_leads_to_dotted_names(model):
+    told = call("check", model, "--set", "lenght=1.5", code=1)
+    assert "Numbers of parts have dotted names: rod.mass." in told
+    told = call("check", model, "--set", "hevy=1.5", code=1)
+    assert "Did you mean 'heavy'?" in told
+    assert "dotted" not in told
+
+
 @pytest.mark.parametrize(
     ("line", "shown", "noted"),
     [
