@@ -138,6 +138,22 @@ def test_a_joint_in_place_of_a_channel_is_told_its_channels(tmp_path: Path) -> N
     assert "wheel" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("part", "meant"),
+    [("mag", "magnitude"), ("norm", "magnitude"), ("X", "x"), ("magnitud", "magnitude")],
+)
+def test_a_part_of_a_vector_by_another_name_leads_to_its_parts(
+    tmp_path: Path, part: str, meant: str
+) -> None:
+    run = read_model(written(tmp_path)).simulate(until=0.01)
+    for ask in (run.__getitem__, run.channels.__getitem__):
+        with pytest.raises(UnknownNameError) as caught:
+            ask(f"axle.force.{part}")
+        said = str(caught.value)
+        assert "one of axle.force.x, axle.force.y, axle.force.z, axle.force.magnitude," in said
+        assert said.endswith(f"Did you mean 'axle.force.{meant}'?")
+
+
 def test_a_unit_of_an_output_that_would_be_a_factor_is_refused(tmp_path: Path) -> None:
     """A label kN on newtons would be read as a thousand times the force."""
     output = '\n[output]\npress = {{ value = "{}", unit = "{}" }}\n'

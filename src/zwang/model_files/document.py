@@ -58,10 +58,10 @@ class Document:
         return Item(self.values, (), self)
 
     def line(self, key: Key) -> int:
-        """Line of a value, or of the nearest thing around it that is written out."""
+        """Line of a value, or of the nearest thing around it that is written out; 0 of the file."""
         while key and key not in self.lines:
             key = key[:-1]
-        return self.lines.get(key, 1)
+        return self.lines.get(key, 0)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Item(Comparable):
 
     @property
     def line(self) -> int:
-        """Line it stands on, from 1."""
+        """Line it stands on, from 1; 0 of the whole file."""
         return self.document.line(self.key)
 
     def exact_key(self) -> Hashable:

@@ -375,6 +375,10 @@ class Model:
         parameters : name → value in place of that of the file.
         """
         table = self.analysis_tables.get("inverse_dynamics", {})
+        if actuators is None and "inverse_dynamics" not in self._root:
+            raise self._root.error(
+                expected="[inverse_dynamics] with actuators = […]", but="there is no such table"
+            )
         values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
         if isinstance(motion, str | PathLike):
             from zwang.analysis.columns import read_motion
@@ -413,7 +417,8 @@ class Model:
             return np.asarray(table[key])
         if "to" not in table:
             expected = f"to = …, or {key} = […], in [{name}]"
-            raise item.error(expected=expected, advice=advice, but="there is neither")
+            but = "there is neither" if name in self._root else "there is no such table"
+            raise item.error(expected=expected, advice=advice, but=but)
         steps = table.get("steps", 100.0)
         if steps != int(steps):
             raise item["steps"].error(expected="a whole number of steps")
@@ -443,8 +448,9 @@ class Model:
         if program is None or actuators is None:
             for key in ("program", "actuators"):
                 if key not in table:
+                    there = f"no '{key}'" if "servo" in self._root else "no such table"
                     raise self._root.under("servo").error(
-                        but=f"there is no '{key}'", expected=f"[servo] with {key} = …"
+                        but=f"there is {there}", expected=f"[servo] with {key} = …"
                     )
         values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
         if t is None:
