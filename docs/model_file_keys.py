@@ -66,6 +66,8 @@ def value_of(kind: Any) -> str:
     """What may stand at a key, in words."""
     if isinstance(kind, Choice):
         return "one of " + ", ".join(f"`{x}`" for x in kind.options)
+    if isinstance(kind, NumberField) and kind.unit is None:
+        return f"{kind.words}, or text with a unit"
     if isinstance(kind, NumberField | NumberArrayField):
         return kind.words
     names = {"Text": "text", "Flag": "true or false", "NameList": "list of names"}

@@ -174,10 +174,12 @@ class ZwangError(Exception):
 
         Parameters
         ----------
-        places : line and dotted key of all that it is about, the first to look at first.
+        places : line, 0 of the whole file, and dotted key of all that it is about, the first to
+            look at first.
         """
         self.file, (self.line, self.key) = file, places[0]
-        where = f"{file}, line {self.line}" + (f", key {self.key}" if self.key else "")
+        line = f", line {self.line}" if self.line else ""
+        where = f"{file}{line}" + (f", key {self.key}" if self.key else "")
         message = f"{where}: {self}"
         if len(places) > 1:
             message += f" In the file: {', '.join(f'{key} (line {n})' for n, key in places)}."

@@ -547,7 +547,7 @@ def test_set_takes_units_and_any_parameter(here):
         ("crank_length=", "NAME=VALUE"),
         ("crank_length=true", "finite number"),
         ("crank_length=3 apples", "crank_length"),
-        ("crank.mass=1 kg", "SI units"),
+        ("crank.mass=1 m", "a number in kg"),
         ("crank.mass=-1", "mass"),
     ],
 )
@@ -1125,8 +1125,22 @@ def test_linearizing_what_is_driven_says_that_nothing_moves_by_itself(here):
 def test_kinematics_without_a_range_names_keys_that_there_are(here):
     (here / "a.toml").write_text(DRIVEN)
     said = call("kinematics", "a.toml", code=1).stderr
-    assert "expected to = …, or values = […], in [kinematics], but there is neither." in said
+    assert "a.toml: expected to = …, or values = […], in [kinematics], but there is no" in said
     assert "give times" not in said
+    (here / "a.toml").write_text(f"{DRIVEN}\n[kinematics]\nsteps = 7\n")
+    line = (here / "a.toml").read_text().splitlines().index("[kinematics]") + 1
+    said = call("kinematics", "a.toml", code=1).stderr
+    assert f"line {line}, key kinematics: expected to = …, or values = […], in [kin" in said
+    assert "but there is neither." in said
+
+
+def test_tables_of_analyses_that_are_not_there_are_on_no_line(here):
+    (here / "a.toml").write_text(DRIVEN)
+    (here / "a.csv").write_text("t,pin.angle\n0,0\n1,1\n2,2\n")
+    said = call("servo", "a.toml", code=1).stderr
+    assert "a.toml: expected [servo] with program = …, but there is no such table." in said
+    said = call("inverse", "a.toml", "a.csv", code=1).stderr
+    assert "a.toml: expected [inverse_dynamics] with actuators = […], but there is no such" in said
 
 
 #: A bar of 1 m above a floor of 1.2 m, 10 degrees from it.

@@ -1,5 +1,7 @@
 """What the command line says of slips, and units of its tables."""
 
+import json
+
 import pytest
 from tests import rod_on_a_pin
 from typer.testing import CliRunner
@@ -96,3 +98,53 @@ def test_tables_of_studies_are_in_the_units_of_the_plan(model, tmp_path):
     lines = table.read_text().splitlines()
     assert lines[0] == "run,L [m],start.pin.angle [rad],top [m],status,reason"
     assert {line.split(",")[1] for line in lines[1:]} == {"0.8", "1.0", "1.2", "1.4", "1.6"}
+
+
+def test_numbers_of_parts_may_have_units(model):
+    told = call("check", model, "--set", "rod.mass=3000 g", "--set", "heavy=1 kg")
+    assert "4 kg: rod 3, load 1" in told
+    told = call("check", model, "--set", "rod.mass=3 m", code=1)
+    assert "--set rod.mass must be a number in kg, or with a unit: '200 g', not '3 m'" in told
+    assert "whose unit is known" in call("check", model, "--set", "rod.mass=two", code=1)
+
+
+def test_a_name_that_is_like_none_leads_to_dotted_names(model):
+    told = call("check", model, "--set", "lenght=1.5", code=1)
+    assert "Numbers of parts have dotted names: rod.mass." in told
+    told = call("check", model, "--set", "hevy=1.5", code=1)
+    assert "Did you mean 'heavy'?" in told
+    assert "dotted" not in told
+
+
+@pytest.mark.parametrize(
+    ("line", "shown", "noted"),
+    [
+        ("gravity = [0, 0, -9.81]", "[0, 0, -9.81] m/s^2 along x, y, z", False),
+        ("gravity = [0, 0, 9.81]", "[0, 0, 9.81] m/s^2 along x, y, z", True),
+        ("gravity = [9.81, 0, 0]", "[9.81, 0, 0] m/s^2 along x, y, z", False),
+        ("", "none", False),
+    ],
+)
+def test_check_shows_gravity(model, line, shown, noted):
+    """A sign or a forgotten line is an error of no kind, and changes all."""
+    text = model.read_text()
+    assert "gravity = [0, 0, -9.81]" in text
+    model.write_text(text.replace("gravity = [0, 0, -9.81]", line))
+    told = call("check", model)
+    assert f"gravity              {shown}\n" in told
+    assert ("Note: gravity acts along +z: bodies fall toward larger z" in told) == noted
+    assert json.loads(call("check", model, "--json"))["gravity"] == json.loads(
+        f"[{shown.partition('[')[2].partition(']')[0] or '0, 0, 0'}]"
+    )
+
+
+@pytest.mark.parametrize(("plane", "axes"), [("xz", "x, z"), ("xy", "x, y"), ("yz", "y, z")])
+def test_gravity_of_a_plane_is_told_in_its_axes(tmp_path, plane, axes):
+    path = tmp_path / "plane.toml"
+    path.write_text(
+        f'[mechanism]\nplane = "{plane}"\ngravity = [0, 9.81]\n[body.ball]\nmass = 1\n'
+        'shape = { type = "sphere", radius = 1 }\nfree = true\n'
+    )
+    told = call("check", path)
+    assert f"[0, 9.81] m/s^2 along {axes}\n" in told
+    assert f"gravity acts along +{axes[-1]}" in told

@@ -82,6 +82,10 @@ def test_the_model_without_a_slip_is_read(tmp_path: Path) -> None:
         ),
         ("m/s^2", "m/s2", "Powers of units have the sign ^: m/s^2."),
         ('mass = "load"', 'mass = "load"\nmass = 3', "line 9 has it already"),
+        ('"60 mm"]\naxis = "x"', '"0.1 * cos(53 deg)"]\naxis = "x"', "numbers are in SI units"),
+        ('"60 mm"]\naxis = "x"', '"sqrt(36 cm) / 100"]\naxis = "x"', "numbers are in SI units"),
+        ('"60 mm"]\naxis = "x"', '"0.1 * cos load"]\naxis = "x"', "in parentheses: cos(load)."),
+        ('"60 mm"]\naxis = "x"', '"(2 load)"]\naxis = "x"', "Write * for a product."),
         ('axis_b = "-x"', 'axis_b = "x"', "turn 'axis_b' round"),
         (
             'bodies = ["wheel", "rack"]\nat = [0, "50 mm"]\naxis_b = "-x"',
@@ -94,6 +98,15 @@ def test_message_leads_to_what_works(tmp_path: Path, old: str, new: str, told: s
     with pytest.raises(ModelError) as caught:
         read_model(written(tmp_path, old, new))
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["1.0876 m - 0.1*t", "1.2 m-0.1*t", "3 m < t", "max(0.1, 5 kW)"])
+def test_a_unit_before_an_operation_is_no_power(tmp_path: Path, value: str) -> None:
+    drive = f'\n[drive.push]\nof = "slide.displacement"\nvalue = "{value}"\n'
+    with pytest.raises(ModelError) as caught:
+        read_model(written(tmp_path, more=drive))
+    assert "In an expression numbers are in SI units" in str(caught.value)
+    assert "Powers" not in str(caught.value)
 
 
 def test_a_table_given_twice_is_told_with_both_lines(tmp_path: Path) -> None:
@@ -123,6 +136,22 @@ def test_a_joint_in_place_of_a_channel_is_told_its_channels(tmp_path: Path) -> N
         _ = run["axle"]
     assert "one of axle.angle, axle.angle_rate, " in str(caught.value)
     assert "wheel" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "meant"),
+    [("mag", "magnitude"), ("norm", "magnitude"), ("X", "x"), ("magnitud", "magnitude")],
+)
+def test_a_part_of_a_vector_by_another_name_leads_to_its_parts(
+    tmp_path: Path, part: str, meant: str
+) -> None:
+    run = read_model(written(tmp_path)).simulate(until=0.01)
+    for ask in (run.__getitem__, run.channels.__getitem__):
+        with pytest.raises(UnknownNameError) as caught:
+            ask(f"axle.force.{part}")
+        said = str(caught.value)
+        assert "one of axle.force.x, axle.force.y, axle.force.z, axle.force.magnitude," in said
+        assert said.endswith(f"Did you mean 'axle.force.{meant}'?")
 
 
 def test_a_unit_of_an_output_that_would_be_a_factor_is_refused(tmp_path: Path) -> None:

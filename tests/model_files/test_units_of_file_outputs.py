@@ -41,6 +41,20 @@ def output(folder, value, unit=None):
         ("rod.position.z * 1000 + 5", "mm"),
         ("100 * rod.position.z / lever", "%"),
         ("pin.force.magnitude / 100", "1"),  # of a limit of 100 N
+        ("pin.force.magnitude / 1000", "1"),
+        ("pin.force.magnitude / 1e6", "MN"),
+        ("pin.force.magnitude * 1000", "mN"),
+        ("2 * pin.force.x / 1e3", "kN"),
+        ("pin.force.x / 2000", "N"),  # a ratio
+        ("0.1 * pin.angle_rate", "N m"),  # damping of 0.1 N m s
+        ("60 * pin.angle_rate", "rad/s"),  # of gears
+        ("pin.angle * 57.3 * 2", "deg"),
+        ("rod.velocity.x * 3.6", "km/h"),
+        ("rod.velocity.x * 1000", "mm/s"),
+        ("pin.moment.z / 10^3", "kN m"),
+        ("energy / 1000", "kJ"),
+        ("energy / 3.6e6", "kWh"),
+        ("plain * energy / 1000", "A"),
         ("9.81 * rod.position.z", "J"),  # of a kilogram
         ("0.3 * sin(pin.angle)", "m"),
         ("plain * rod.position.z", "N"),
@@ -52,7 +66,7 @@ def output(folder, value, unit=None):
         ("load_kN * 1000", "N"),
         ("2 * load_kN", "kN"),
         ("pin.force.x * lever", "Nm"),
-        ("plain", "apples"),
+        ("plain", "A"),
     ],
 )
 def test_a_unit_that_the_value_may_be_in_is_taken(tmp_path, value, unit):
@@ -99,6 +113,29 @@ def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
         ("pin.force.x^2", "N", "a value in"),
         ("load_kN", "N", '"load_kN * 1000" for N'),
         ("rod.position.z * 7", "mm", '"rod.position.z * 7 * 1000" for mm'),
+        (
+            "energy / 1000",
+            "kg",
+            "a value in kJ, as energy / 1000 is, not 'kg'. Write unit = \"kJ\"",
+        ),
+        ("energy / 1000", "g", "expected one for a value in kJ"),
+        ("energy / 1000", "foo", "not 'foo', which is no unit"),
+        ("energy / 1000", "KJ", "not 'KJ', which is no unit"),
+        ("energy / 1000", "kN", 'Write unit = "kJ". A number that has a unit can be a constant'),
+        ("pin.force.x / 1000", "N", 'unit = "kN", or value = "pin.force.x" for N'),
+        ("pin.force.x / 1000", "MN", "expected 'kN', the unit of pin.force.x / 1000"),
+        ("2 * pin.force.x / 1000", "N", 'write unit = "kN".'),
+        ("(pin.force.x - pin.force.z) / 1000", "N", 'write unit = "kN".'),
+        ("rod.position.z * 100", "m", 'unit = "cm", or value = "rod.position.z" for m'),
+        ("rod.position.z * 1000", "N", 'Write unit = "mm"'),
+        ("pin.angle * 180 / pi", "rad", 'write unit = "deg".'),
+        ("turned * 57.3", "N", 'Write unit = "deg"'),
+        ("pin.angle_rate * 60 / (2 * pi)", "Hz", 'write unit = "rpm".'),
+        ("rod.velocity.x * 3.6", "m/s", 'unit = "km/h", or value = "rod.velocity.x" for m/s'),
+        ("load_kN * 1000", "kN", 'unit = "N", or value = "load_kN" for kN'),
+        ("plain", "apples", "not 'apples', which is no unit"),
+        ("0.3 * sin(pin.angle)", "Mm ^", "which is no unit"),
+        ("plain", "KW", "Did you mean 'kW'?"),
     ],
 )
 def test_a_unit_of_another_kind_or_size_is_refused_with_the_line_to_write(

@@ -1052,12 +1052,14 @@ def test_a_point_mass_on_a_ball_spins_about_the_line_to_it():
     m = zw.Mechanism(gravity=(0, 0, -9.81))
     m.body("bob", mass=1.0, position=(0, 0, -1))
     m.spherical("ball", m.ground, "bob", at=(0, 0, 0))
-    with pytest.raises(NotUniqueError, match=r"bob turns about z through \(0, 0, -1\)"):
+    with pytest.raises(NotUniqueError, match=r"bob turns about z through \(0, 0, [-−]1\)"):
         m.solve()
     # Nothing else notices that spin: the motion goes on without it.
     assert m.simulate(until=0.1).finished
     m.force("twist", "bob", torque=(0, 0, 0.3))
-    with pytest.raises(NotUniqueError, match=r"through \(0, 0, -1\)\), and a force or moment acts"):
+    with pytest.raises(
+        NotUniqueError, match=r"through \(0, 0, [-−]1\)\), and a force or moment acts"
+    ):
         m.simulate(until=0.1)
 
 

@@ -241,6 +241,29 @@ def test_runs_beside_each_other_have_one_scale_of_arrows(tmp_path):
         assert first.newton == second.newton == pytest.approx(scene_of(heavy).newton)
 
 
+def test_runs_beside_each_other_have_one_scale():
+    """Each to its own scale, a short and a long rod had looked alike."""
+
+    def swing(length, axis="y"):
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        rod = m.body("rod", inertia=zw.inertia.rod(1.0, length), position=(length / 2, 0, 0))
+        m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis=axis)
+        return m.simulate(until=0.2)
+
+    def half_sizes(page):
+        found = re.findall(
+            r'"radius": ?([-+.e0-9]+), ?"extent": ?\[([-+.e0-9]+), ?([-+.e0-9]+)\]', page.html
+        )
+        return [(float(r) * float(wide), float(r) * float(tall)) for r, wide, tall in found]
+
+    short, long = swing(1.0), swing(2.0)
+    (own,), (longer,) = half_sizes(short.show()), half_sizes(long.show())
+    assert longer[0] > 1.5 * own[0]
+    first, second = half_sizes(short.show(long))
+    assert first == second
+    assert first == pytest.approx(np.maximum(own, longer), rel=1e-3)
+
+
 def test_names_do_not_cover_each_other(browser, tmp_path):
     m = zw.Mechanism()
     for name in ("shaft", "slider", "collar"):  # all in one place

@@ -71,14 +71,16 @@ def check(
         facts["moved_far"] = {move.body: move.distance for move in moves}
         facts["size"] = extent(parts, state.q).tolist()
         facts["masses"] = _masses(model, parameters)
+        facts["gravity"] = _gravity(model, parameters)
     facts["redundant_here_alone"] = rows_redundant_here_alone(
         system, state, explanation, parameters
     )
     facts["contradiction"] = _contradiction(model, state, facts)
-    facts["notes"] = [*mass_notes(model), *_doubts(facts)]
+    upward = [] if model.mechanism is None else _upward(model, facts["gravity"])
+    facts["notes"] = [*mass_notes(model), *upward, *_doubts(facts)]
     out.result(facts)
-    moves_and_masses = ("moved_far", "size", "masses", "redundant_here_alone")
-    apart = ("model", "contradiction", "notes", *moves_and_masses)
+    told_in_words = ("moved_far", "size", "masses", "gravity", "redundant_here_alone")
+    apart = ("model", "contradiction", "notes", *told_in_words)
     shown = {k: v for k, v in facts.items() if k not in apart}
     rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
     if moves:
@@ -86,6 +88,7 @@ def check(
     if model.mechanism is not None:
         rows["size"] = _box(facts["size"], model.mechanism.parts.kind.plane)
         rows["mass"] = _weighed(facts["masses"])
+        rows["gravity"] = _pulled(facts["gravity"], model.mechanism.parts.kind.plane)
     for name in () if case is not None else model.analysis_tables.get("case", {}):
         read_given(path, values_given, name)  # raises if values of the case do not fit
     out.table(model.name, rows)
@@ -129,6 +132,36 @@ def _weighed(masses: Mapping[str, float]) -> str:
     single = len(each) == 1
     total = f"{sum(masses.values()):.6g} kg"
     return total if single else f"{total}: {', '.join(each[:LISTED_MASSES])}{more}"
+
+
+def _gravity(model: Model, parameters: Mapping[str, Any]) -> list[float]:
+    """Acceleration of gravity at these parameters [m/s²], world axes."""
+    values = model.system.parameter_values(parameters)
+    assert model.mechanism is not None
+    found = values.get("gravity", model.mechanism.parts.gravity)
+    return np.asarray(found, dtype=float).tolist()
+
+
+def _pulled(gravity: Sequence[float], plane: Sequence[int] | None) -> str:
+    """Gravity as a file gives it, in the plane of a mechanism."""
+    if not any(gravity):
+        return "none"
+    axes = range(3) if plane is None else sorted(plane[:2])
+    numbers = ", ".join(f"{gravity[k]:.6g}" for k in axes)
+    return f"[{numbers}] m/s^2 along {', '.join('xyz'[k] for k in axes)}"
+
+
+def _upward(model: Model, gravity: Sequence[float]) -> list[str]:
+    """That gravity acts along the axis that most models draw upward: z, in the plane xy y."""
+    assert model.mechanism is not None
+    plane = model.mechanism.parts.kind.plane
+    up = 2 if plane is None else max(plane[:2])
+    if gravity[up] <= 0.0 or gravity[up] < max(map(abs, gravity)):
+        return []
+    axis = "xyz"[up]
+    return [
+        f"gravity acts along +{axis}: bodies fall toward larger {axis}, and up is along -{axis}"
+    ]
 
 
 def _box(edges: Sequence[float], plane: Sequence[int] | None) -> str:

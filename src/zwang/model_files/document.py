@@ -6,6 +6,7 @@ by then, the line that each key and each entry of a list stands on.
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import re
 from collections.abc import Hashable, Iterable, Iterator
@@ -58,10 +59,10 @@ class Document:
         return Item(self.values, (), self)
 
     def line(self, key: Key) -> int:
-        """Line of a value, or of the nearest thing around it that is written out."""
+        """Line of a value, or of the nearest thing around it that is written out; 0 of the file."""
         while key and key not in self.lines:
             key = key[:-1]
-        return self.lines.get(key, 1)
+        return self.lines.get(key, 0)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Item(Comparable):
 
     @property
     def line(self) -> int:
-        """Line it stands on, from 1."""
+        """Line it stands on, from 1; 0 of the whole file."""
         return self.document.line(self.key)
 
     def exact_key(self) -> Hashable:
@@ -312,15 +313,18 @@ def _key_of(line: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Text of a file, refused with its name where it cannot be read."""
+    """Text of a file, refused with its name where it cannot be read.
+
+    Editors of Windows begin a file with a mark of its encoding, which is no part of the text.
+    """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ModelError(
-            str(path), 0, "", expected="a text file in UTF-8", found="bytes that are not text"
-        ) from error
+        raise _not_text(path, error) from error
     except OSError as error:
-        near = [p.name for p in path.parent.glob("*.toml")] if is_folder(path.parent) else []
+        near = []
+        if isinstance(error, FileNotFoundError) and is_folder(path.parent):
+            near = [p.name for p in path.parent.glob("*.toml") if p.is_file()]
         close = difflib.get_close_matches(path.name, near, n=1)
         raise ModelError(
             str(path),
@@ -330,6 +334,26 @@ def read_text(path: Path) -> str:
             but=(error.strerror or str(error)).lower(),
             advice=f"Did you mean {close[0]!r}?" if close else None,
         ) from error
+
+
+def _not_text(path: Path, error: UnicodeDecodeError) -> ModelError:
+    """That bytes are no UTF-8: in which line, and what they probably are."""
+    given = error.object
+    found, line = "bytes that are not text", 0
+    if given.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        found = "one in UTF-16"
+    elif b"\0" not in given:
+        line = given.count(b"\n", 0, error.start) + 1
+        written = given.splitlines()[line - 1].strip().decode("latin-1")
+        found = f"one in another encoding: {shown(written)}"
+    return ModelError(
+        str(path),
+        line,
+        "",
+        expected="a text file in UTF-8",
+        found=found,
+        advice="Save it as UTF-8 in the editor." if found.startswith("one") else None,
+    )
 
 
 # --- lines ---------------------------------------------------------------------------------------

@@ -61,6 +61,10 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()\[\],.<>]))"
 )
+#: A number, or a name with its parts.
+_OPERAND = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*")
+#: Products and quotients of units with powers that have no sign.
+_POWERS_OF_UNITS = re.compile(r"[A-Za-z]+(?:-?\d)?(?:(?:\s*[*/]\s*|\s+)[A-Za-z]+(?:-?\d)?)*")
 #: Advice on a comma within a number.
 DECIMALS = "Decimals follow a point, as in 0.5, and thousands have no sign: 1200."
 #: What people write behind a number; `units` has all.
@@ -82,8 +86,12 @@ UNITS = frozenset(
         "rpm",
         "N",
         "kN",
+        "kJ",
         "J",
+        "kW",
         "W",
+        "Nm",
+        "Pa",
         "Hz",
     ]
 )
@@ -168,6 +176,7 @@ def parse_expression(text: str) -> Node:
 class _Parser:
     def __init__(self, text: str) -> None:
         self.tokens: list[tuple[str, str, int]] = []
+        self.source = text
         text, at = text.rstrip(), 0
         while at < len(text):
             match = _TOKEN.match(text, at)
@@ -204,7 +213,7 @@ class _Parser:
 
     def expect(self, token: str) -> None:
         if not self.accept(token):
-            raise self.wrong(f"{token!r}")
+            raise self.wrong(f"{token!r}", self._advice())
 
     def wrong(self, expected: str, advice: str | None = None) -> ExpressionError:
         found = "the end of the expression"
@@ -219,18 +228,31 @@ class _Parser:
             raise ExpressionError("nothing", "an expression")
         tree = self.expression()
         if self.text:
-            forgotten = self.kind in ("name", "number") or self.text == "("
-            advice = "Write * for a product." if forgotten else None
-            if self.text in UNITS and self.at and self.tokens[self.at - 1][0] == "number":
-                advice = (
-                    "In an expression numbers are in SI units, without a unit; a number with its "
-                    "unit can be a constant of the file."
-                )
-                advice = self._power_without_sign() or advice
-            if self.text == "," and self._between_numbers():
-                advice = DECIMALS
-            raise self.wrong("an operation", advice)
+            raise self.wrong("an operation", self._advice())
         return tree
+
+    def _advice(self) -> str | None:
+        """What to write where an operand is followed by something else than an operation."""
+        before = [token[1] for token in self.tokens[max(self.at - 2, 0) : self.at]]
+        if self.text == "," and self._between_numbers():
+            return DECIMALS
+        operand = self.kind in ("name", "number")
+        if self.text in UNITS and self.at and self.tokens[self.at - 1][0] == "number":
+            return self._power_without_sign() or (
+                "In an expression numbers are in SI units, without a unit; a number with its "
+                "unit can be a constant of the file."
+            )
+        if operand and before and before[-1] in FUNCTIONS and before[0] != ".":
+            return (
+                "What a function is of stands in parentheses: "
+                f"{before[-1]}({self._rest_of_name()})."
+            )
+        return "Write * for a product." if operand or self.text == "(" else None
+
+    def _rest_of_name(self) -> str:
+        """The present number or name with its dots."""
+        match = _OPERAND.match(self.source, self.tokens[self.at][2] - 1)
+        return self.text if match is None else match[0]
 
     def _between_numbers(self) -> bool:
         """Whether a number stands before the present token and one behind it."""
@@ -238,8 +260,11 @@ class _Parser:
         return [token[0] for token in around] == ["number", "number"]
 
     def _power_without_sign(self) -> str | None:
-        """What to write for a unit such as ``m/s2``, if one follows."""
-        unit = "".join(token[1] for token in self.tokens[self.at :])
+        """What to write for a number with a unit such as ``m/s2``, if that is the whole text."""
+        unit = self.source[self.tokens[self.at][2] - 1 :].strip()
+        alone = all(token[0] == "number" or token[1] in "+-" for token in self.tokens[: self.at])
+        if not alone or _POWERS_OF_UNITS.fullmatch(unit) is None:
+            return None
         written = re.sub(r"(?<=[A-Za-z])(?=-?\d)", "^", unit)
         return f"Powers of units have the sign ^: {written}." if written != unit else None
 
@@ -355,7 +380,8 @@ class _Parser:
             if self.accept(end):
                 return tuple(entries)
             if not self.accept(","):
-                raise self.wrong(f"',' or {end!r}")
+                entries_alone = end == "]" and self.kind == "number"
+                raise self.wrong(f"',' or {end!r}", None if entries_alone else self._advice())
             if self.accept(end):
                 return tuple(entries)
 

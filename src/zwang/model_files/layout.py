@@ -130,20 +130,28 @@ _BODY = TableField(
             "about the center of mass, body axes: about the normal of the plane, three principal "
             "moments, or the tensor; or a tensor about another point and in other axes",
         ),
-        "center": Field(_POINT, "center of mass in the body's frame, with inertia"),
+        "center": Field(
+            _POINT, "center of mass in the body's frame, with inertia; its origin if not given"
+        ),
         "drawn": Field(TableList(_DRAWN), "what it looks like, with inertia"),
-        "position": Field(_POINT, "of the body's origin, in the world or in relative_to"),
+        "position": Field(
+            _POINT, "of the body's origin, in the world or in relative_to; 0 if not given"
+        ),
         "orientation": Field(Orientation(), "from body axes to those of the world or relative_to"),
         "angle": Field(
             _ANGLE,
             "the same in a planar mechanism, about the normal: x toward y, y toward z, z toward x",
         ),
-        "velocity": Field(_VELOCITY, "of the origin, world axes"),
-        "angular_velocity": Field(NumberArrayField("rad/s", ((), (3,))), "world axes"),
+        "velocity": Field(_VELOCITY, "of the origin, world axes; 0 if not given"),
+        "angular_velocity": Field(
+            NumberArrayField("rad/s", ((), (3,))), "world axes; 0 if not given"
+        ),
         "relative_to": Field(
             OneOf(PlaceField(pair=False), Text()), "a body named before, or a marker on it"
         ),
-        "free": Field(Flag(), "that it is meant to move without joints or forces"),
+        "free": Field(
+            Flag(), "that it is meant to move without joints or forces, false if not given"
+        ),
         "mesh": Field(
             OneOf(_MESH, Text()), "what pictures show: an STL or OBJ file, beside this file"
         ),
@@ -152,9 +160,9 @@ _BODY = TableField(
 
 _COORDINATE = TableField(
     {
-        "mass": Field(NumberField(None, least=0.0), "its mass, or inertia"),
-        "value": Field(NumberField(), "at the start"),
-        "rate": Field(NumberField(), "at the start"),
+        "mass": Field(NumberField(None, least=0.0), "its mass, or inertia; 0 if not given"),
+        "value": Field(NumberField(), "at the start, 0 if not given"),
+        "rate": Field(NumberField(), "at the start, 0 if not given"),
     }
 )
 
@@ -209,7 +217,7 @@ _JOINT = TableField(
         "length": Field(_LENGTH, "of a link; as placed if not given"),
         "pitch": Field(_LENGTH, "advance of a screw per revolution"),
         "curve": Field(Formulas(), "of s, t and parameters: the curve in the first body's frame"),
-        "start": Field(NumberField(), "s at the start, about"),
+        "start": Field(NumberField(), "s at the start, about; 0 if not given"),
     }
 )
 
@@ -228,7 +236,9 @@ _DRIVE = TableField(
     {
         "of": Field(Text(), "what is driven: pin.angle, crank.position", required=True),
         "value": Field(Formulas(2), "expression of t and parameters", required=True),
-        "at": Field(_POINT, "for a position, the point of the body in its own axes"),
+        "at": Field(
+            _POINT, "for a position, the point of the body in its own axes; its origin if not given"
+        ),
     }
 )
 
@@ -249,8 +259,8 @@ FORCES: dict[str, TableField] = {
     "spring_damper": TableField(
         {
             **_BETWEEN,
-            "stiffness": Field(NumberField("N/m"), "of the linear part"),
-            "damping": Field(NumberField("N*s/m"), "of the linear part"),
+            "stiffness": Field(NumberField("N/m"), "of the linear part, 0 if not given"),
+            "damping": Field(NumberField("N*s/m"), "of the linear part, 0 if not given"),
             "length": Field(_LENGTH, "without force; as placed if not given"),
             "force": Field(Formulas(0), "further tension, of length, rate, t and parameters"),
         }
@@ -259,9 +269,11 @@ FORCES: dict[str, TableField] = {
         {
             **_BETWEEN,
             "axis": Field(Direction(), "of rotation"),
-            "stiffness": Field(NumberField("N*m/rad"), "moment for a radian"),
-            "damping": Field(NumberField("N*m*s/rad"), "moment for a radian in a second"),
-            "angle": Field(_ANGLE, "at rest, from the placement"),
+            "stiffness": Field(NumberField("N*m/rad"), "moment for a radian, 0 if not given"),
+            "damping": Field(
+                NumberField("N*m*s/rad"), "moment for a radian in a second, 0 if not given"
+            ),
+            "angle": Field(_ANGLE, "at rest, from the placement; 0 if not given"),
             "moment": Field(
                 Formulas(0), "additional moment against the rotation, of twist, rate, t"
             ),
@@ -272,20 +284,28 @@ FORCES: dict[str, TableField] = {
             **_BETWEEN,
             "axis": Field(Direction(), "z axis of the bed"),
             "reference": Field(Direction(), "x axis of the bed as far as that can be, with axis"),
-            "stiffness": Field(_DOF_STIFFNESS, "along three axes"),
-            "damping": Field(NumberArrayField("N*s/m", ((3,),)), "along three axes"),
-            "turn_stiffness": Field(NumberArrayField("N*m/rad", ((3,),)), "about three axes"),
-            "turn_damping": Field(NumberArrayField("N*m*s/rad", ((3,),)), "about three axes"),
+            "stiffness": Field(_DOF_STIFFNESS, "along three axes, 0 if not given"),
+            "damping": Field(
+                NumberArrayField("N*s/m", ((3,),)), "along three axes, 0 if not given"
+            ),
+            "turn_stiffness": Field(
+                NumberArrayField("N*m/rad", ((3,),)), "about three axes, 0 if not given"
+            ),
+            "turn_damping": Field(
+                NumberArrayField("N*m*s/rad", ((3,),)), "about three axes, 0 if not given"
+            ),
         }
     ),
     "cartesian_spring": TableField(
         {
             **_BETWEEN,
             "stiffness": Field(
-                NumberArrayField("N/m", ((), (3,))), "along x, y, z of the world, or one for all"
+                NumberArrayField("N/m", ((), (3,))),
+                "along x, y, z of the world, or one for all; 0 if not given",
             ),
             "damping": Field(
-                NumberArrayField("N*s/m", ((), (3,))), "along x, y, z of the world, or one for all"
+                NumberArrayField("N*s/m", ((), (3,))),
+                "along x, y, z of the world, or one for all; 0 if not given",
             ),
             "offset": Field(_POINT, "between its points without force; zero if not given"),
         }
@@ -305,8 +325,8 @@ FORCES: dict[str, TableField] = {
             "body": Field(Text(), "it acts on", required=True),
             "force": Field(Formulas(), "three expressions, or one that is a vector"),
             "torque": Field(Formulas(), "three expressions, or one that is a vector"),
-            "at": Field(_POINT, "point of the body, in its own frame"),
-            "axes": Field(Choice(("world", "body")), "of the components"),
+            "at": Field(_POINT, "point of the body, in its own frame; its origin if not given"),
+            "axes": Field(Choice(("world", "body")), "of the components, world if not given"),
         }
     ),
     "user": TableField(
@@ -358,11 +378,17 @@ class _Force(FieldKind):
 _FRICTION = TableField(
     {
         "coefficient": Field(
-            NumberField("", least=0.0), "Coulomb's, of the force perpendicular to the axis"
+            NumberField("", least=0.0),
+            "Coulomb's, of the force perpendicular to the axis; viscous alone if not given",
         ),
         "radius": Field(NumberField("m", least=0.0), "of the bearing, where the joint rotates"),
-        "viscous": Field(NumberField(None, least=0.0), "moment per rad/s, or force per m/s"),
-        "velocity": Field(NumberField(None, least=0.0), "over which the sign is smoothed"),
+        "viscous": Field(
+            NumberField(None, least=0.0), "moment per rad/s, or force per m/s; none if not given"
+        ),
+        "velocity": Field(
+            NumberField(None, least=0.0),
+            "over which the sign is smoothed [rad/s or m/s], 0.001 if not given",
+        ),
         "effort": Field(
             Formulas(0),
             "in place of these, torque or force along the joint's coordinate: of pressure, the "
@@ -374,9 +400,11 @@ _FRICTION = TableField(
 _SYSTEM = TableField(
     {
         "coordinates": Field(NameList(), "names of q", required=True),
-        "velocities": Field(NameList(), "names of quasi-velocities v"),
+        "velocities": Field(
+            NameList(), "names of quasi-velocities v; v = q̇ if not given, named x_dot"
+        ),
         "kinematics": Field(Formulas(2), "N of q̇ = N v + n₀"),
-        "drift": Field(Formulas(), "n₀ of q̇ = N v + n₀"),
+        "drift": Field(Formulas(), "n₀ of q̇ = N v + n₀, 0 if not given"),
         "mass": Field(Formulas(2), "mass matrix M, or its diagonal"),
         "force": Field(Formulas(), "applied force Q"),
         "potential": Field(Formulas(0), "V, for force and energy"),
@@ -409,7 +437,7 @@ _START = TableField(
         ),
         "q": Field(_VALUES, "all coordinates by name, in place of a search"),
         "v": Field(_VALUES, "velocities by name, with q; zero where not given"),
-        "t": Field(NumberField("s"), "time of the start"),
+        "t": Field(NumberField("s"), "time of the start, 0 if not given"),
     }
 )
 
@@ -418,20 +446,26 @@ _SIMULATION = TableField(
         "until": Field(NumberField("s"), "end of the simulation"),
         "tolerance": Field(NumberField("", least=0.0), "local error of a step, 1e-9 if not given"),
         "integrator": Field(Choice(tuple(METHODS)), "method, auto if not given"),
-        "drift": Field(Choice(tuple(Drift)), "how constraints are kept"),
-        "baumgarte": Field(NumberField("1/s"), "rate, with drift = 'baumgarte'"),
-        "step": Field(NumberField("s"), "a fixed step"),
-        "largest_step": Field(NumberField("s"), "a limit of the step"),
-        "spectral_radius": Field(_PLAIN, "of generalized_alpha"),
-        "formulation": Field(Text(), "auto, or a name in zwang.FORMULATIONS"),
+        "drift": Field(Choice(tuple(Drift)), "how constraints are kept, projection if not given"),
+        "baumgarte": Field(NumberField("1/s"), "rate, with drift = 'baumgarte'; 20 if not given"),
+        "step": Field(
+            NumberField("s"),
+            "a fixed step, for generalized_alpha and rattle; chosen by tolerance if not given",
+        ),
+        "largest_step": Field(NumberField("s"), "a limit of the step, none if not given"),
+        "spectral_radius": Field(_PLAIN, "of generalized_alpha, 0.8 if not given"),
+        "formulation": Field(Text(), "auto, or a name in zwang.FORMULATIONS; auto if not given"),
         "on_singular": Field(
-            Choice(tuple(OnSingular)), "go on or stop where constraints lose rank"
+            Choice(tuple(OnSingular)),
+            "go on or stop where constraints lose rank, continue if not given",
         ),
         "coordinates": Field(
-            Choice(tuple(Coordinates)), "of a mechanism: what it is integrated in"
+            Choice(tuple(Coordinates)),
+            "of a mechanism: what it is integrated in, auto if not given",
         ),
         "save": Field(
-            NumberArrayField("s", ((), (0,))), "interval between saved states, or their times"
+            NumberArrayField("s", ((), (0,))),
+            "interval between saved states, or their times; every step if not given",
         ),
         "scales": Field(_VALUES, "coordinate or velocity → size"),
         "parameters": Field(
@@ -442,9 +476,12 @@ _SIMULATION = TableField(
         ),
         "certify": Field(
             OneOf(Flag(), NumberField("s"), bool),
-            "solve a sample of states by every formulation, or one each so many seconds",
+            "solve a sample of states by every formulation, or one each so many seconds; "
+            "false if not given",
         ),
-        "forces": Field(Flag(), "compute forces and energies meanwhile, and keep them"),
+        "forces": Field(
+            Flag(), "compute forces and energies meanwhile, and keep them; false if not given"
+        ),
     }
 )
 
@@ -464,7 +501,9 @@ _KINEMATICS = TableField(
 _INVERSE_DYNAMICS = TableField(
     {
         "actuators": Field(NameList(), "coordinates that they work on, or drivers", required=True),
-        "rule": Field(Choice(RULES), "which of the efforts that make the same motion"),
+        "rule": Field(
+            Choice(RULES), "which of the efforts that make the same motion, least norm if not given"
+        ),
         "weights": Field(Map(NumberField("", least=0.0)), "actuator → weight of its effort"),
     }
 )
@@ -491,12 +530,12 @@ _EVENT = TableField(
             required=True,
         ),
         "at": Field(NumberField(), "the value, 0 if not given"),
-        "direction": Field(NumberField(""), "1 from below, -1 from above, 0 both"),
+        "direction": Field(NumberField(""), "1 from below, -1 from above, 0 both and if not given"),
         "bounce": Field(NumberField("", least=0.0), "restitution of an impact"),
         "set": Field(Map(NumberArrayField(None, ((), (0,), (0, 0)))), "parameter → new value"),
         "on": Field(NameList(), "constraints that begin to act"),
         "off": Field(NameList(), "constraints that cease to act"),
-        "stop": Field(Flag(), "whether the simulation ends"),
+        "stop": Field(Flag(), "whether the simulation ends, false if not given"),
     }
 )
 
@@ -515,7 +554,9 @@ _OUTPUT = TableField(
 
 _MECHANISM = TableField(
     {
-        "gravity": Field(NumberArrayField("m/s^2", ((2,), (3,))), "acceleration, world axes"),
+        "gravity": Field(
+            NumberArrayField("m/s^2", ((2,), (3,))), "acceleration, world axes; none if not given"
+        ),
         "plane": Field(
             Choice(tuple(PLANES)),
             "for a planar mechanism; angles are about its normal: in xy x toward y, in yz y toward "
@@ -528,7 +569,7 @@ _EQUILIBRIUM = TableField(
     {
         "hold": Field(_VALUES, "coordinate or joint coordinate → value that is kept"),
         "prefer": Field(_VALUES, "the same, for the start alone"),
-        "t": Field(NumberField("s"), "time at which forces and drivers are taken"),
+        "t": Field(NumberField("s"), "time at which forces and drivers are taken, 0 if not given"),
         "rates": Field(_VALUES, "of a steady motion in place of rest: joint coordinate → rate"),
     }
 )

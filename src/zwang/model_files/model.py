@@ -29,6 +29,7 @@ from zwang.errors import (
     StoreError,
     UnknownNameError,
     ZwangError,
+    near_names,
 )
 from zwang.state import State
 
@@ -374,6 +375,10 @@ class Model:
         parameters : name → value in place of that of the file.
         """
         table = self.analysis_tables.get("inverse_dynamics", {})
+        if actuators is None and "inverse_dynamics" not in self._root:
+            raise self._root.error(
+                expected="[inverse_dynamics] with actuators = […]", but="there is no such table"
+            )
         values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
         if isinstance(motion, str | PathLike):
             from zwang.analysis.columns import read_motion
@@ -412,7 +417,8 @@ class Model:
             return np.asarray(table[key])
         if "to" not in table:
             expected = f"to = …, or {key} = […], in [{name}]"
-            raise item.error(expected=expected, advice=advice, but="there is neither")
+            but = "there is neither" if name in self._root else "there is no such table"
+            raise item.error(expected=expected, advice=advice, but=but)
         steps = table.get("steps", 100.0)
         if steps != int(steps):
             raise item["steps"].error(expected="a whole number of steps")
@@ -442,8 +448,9 @@ class Model:
         if program is None or actuators is None:
             for key in ("program", "actuators"):
                 if key not in table:
+                    there = f"no '{key}'" if "servo" in self._root else "no such table"
                     raise self._root.under("servo").error(
-                        but=f"there is no '{key}'", expected=f"[servo] with {key} = …"
+                        but=f"there is {there}", expected=f"[servo] with {key} = …"
                     )
         values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
         if t is None:
@@ -680,21 +687,40 @@ def _with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
     """The model with other values of parameters that the file does not name."""
     known = model.system.parameters
     own = [*model.text_constants, *(n for n in known if "." not in n and n != "gravity")]
-    for name, value in values.items():
+    for name in values:
         if name not in known:
             # Numbers of parts are not listed: there are too many to say to a name without a part.
             near = [*own, *(n for n in known if "." in name and n not in own)]
-            raise UnknownNameError("constant or parameter", name, near, listed=own)
-        if isinstance(value, str):
-            raise InputError(
-                f"value of {name!r}",
-                found=repr(value),
-                expected="a number or a list of numbers, in SI units",
-                advice="Units are understood for the constants and parameters of the file.",
-            )
+            dotted = [n for n in known if n.endswith(".mass")] if not near_names(name, near) else []
+            more = f"Numbers of parts have dotted names: {dotted[0]}." if dotted else ""
+            raise UnknownNameError("constant or parameter", name, near, more, listed=own)
+    values = {name: _of_part(model, name, value) for name, value in values.items()}
     choices = dict(model.simulation.choices)
     choices["parameters"] = {**choices.get("parameters", {}), **values}
     return replace(model, simulation=replace(model.simulation, choices=choices))
+
+
+def _of_part(model: Model, name: str, value: Any) -> Any:
+    """A value of a number of a body, joint or force; text with a unit where its own is known."""
+    from zwang.model_files.arithmetic import ExpressionError
+    from zwang.model_files.units import is_quantity, quantity
+    from zwang.model_files.units_of_parts import unit_of_part
+
+    if not isinstance(value, str):
+        return value
+    unit = "" if model.mechanism is None else unit_of_part(model.mechanism.parts, name)
+    if not (unit and is_quantity(value)):
+        raise InputError(
+            f"value of {name!r}",
+            found=repr(value),
+            expected="a number or a list of numbers, in SI units",
+            advice="Units are understood for the constants and parameters of the file, and for "
+            "numbers of bodies, joints and forces whose unit is known.",
+        )
+    try:
+        return quantity(value, unit)
+    except ExpressionError as error:
+        raise InputError(f"value of {name!r}", found=error.found, expected=error.expected) from None
 
 
 def _missing(file: Path) -> bool:

@@ -1,23 +1,26 @@
 """What outputs of a model file are measured in, and whether that is the unit they are given.
 
     spindle.effort + weight           N: terms of a sum are of one kind
-    spindle.effort / 1000             N, or kN: a number may convert
+    spindle.effort / 1000             kN: a thousand converts
+    spindle.effort / 7                N, or 7 N: a number may convert
     sin(2 * pin.angle) * lever        of the kind of `lever`, which has a unit
     9.81 * load.mass                  of any kind: a number may have a unit of its own
     0.3 * sin(pin.angle)              of any kind
 
 Small whole numbers, halves and pi have no unit. Values are in SI units, as those of channels and
 parameters are, but for outputs that stand before with a unit such as kN. Nothing is converted: a
-unit of another kind or size is refused, with the line to write.
+unit of another kind or size is refused, with the line to write. Numbers that make another unit of
+one channel, 1000, 180 / pi or 3.6, are no quantities: they convert, and the label is the unit that
+they make, unless it says a share.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
+from zwang.errors import near_names
 from zwang.model_files.arithmetic import CONSTANTS, ExpressionError
 from zwang.model_files.dimensions import COMPARISONS, OF_ARGUMENTS
 from zwang.model_files.document import Item
@@ -36,73 +39,37 @@ from zwang.model_files.expressions import (
 )
 from zwang.model_files.fields import expression_error
 from zwang.model_files.formulas import Definitions
+from zwang.model_files.measured_values import (
+    Found,
+    MeasuredValue,
+    PlainNumber,
+    among,
+    common_sizes,
+    measured_number,
+    measured_unit,
+    power_of,
+    product_of,
+    size_of,
+)
 from zwang.model_files.units import (
     PLAIN,
     TURNS,
-    Dimension,
+    common_units,
     dimension_of_unit,
     in_units,
     is_quantity,
-    size_of_unit,
-    times,
+    is_unit,
 )
 
-__all__ = ["MeasuredValue", "unit_of_output"]
+__all__ = ["unit_of_output"]
 
-#: Relative difference of two sizes of units that are the same, one of them written as a number:
-#: 57.3 for the degrees of a radian.
-SAME = 1e-3
-#: Sizes of units to distinguish; products of more numbers may be of any.
-MOST_SIZES = 256
+#: Labels of numbers that have no unit, as shares of a limit: 1000 may be one of any kind.
+SHARES = frozenset({"1", "%"})
 _ANGLES = {"asin", "acos", "atan", "atan2"}
 _PRODUCTS = {"dot", "cross"}
 _ADVICE = (
     "A number that has a unit can be a constant of the file with it, [constants] rate = '0.2 m/s'."
 )
-
-
-@dataclass(frozen=True)
-class MeasuredValue:
-    """What a value is measured in.
-
-    Attributes
-    ----------
-    dimension : powers of metre, kilogram and second.
-    unit : as channels write it; empty where it is none of theirs.
-    scale : what one of it is in SI units, if no number in it converts.
-    sizes : what one of it may be in SI units; None for any.
-    free : whether a number in it may have a unit of its own, so that it may be of any kind.
-    """
-
-    dimension: Dimension = PLAIN
-    unit: str = ""
-    scale: float = 1.0
-    sizes: frozenset[float] | None = frozenset({1.0})
-    free: bool = False
-
-    @property
-    def told(self) -> str:
-        """Its unit, for messages."""
-        return self.unit or in_units(self.dimension)
-
-    @property
-    def label(self) -> str:
-        """The unit that follows; empty where none does."""
-        if self.free:
-            return ""
-        in_si = self.scale == 1.0 and any(self.dimension)
-        return self.unit or (in_units(self.dimension) if in_si else "")
-
-
-@dataclass(frozen=True)
-class _PlainNumber:
-    """A number that is no channel: of any kind in sums, and a factor in products."""
-
-    sizes: frozenset[float] | None = frozenset({1.0})
-    free: bool = False
-
-
-_Found = MeasuredValue | _PlainNumber | None
 
 
 def unit_of_output(
@@ -123,18 +90,37 @@ def unit_of_output(
     """
     source = item.under("value")
     if not isinstance(source.value, str) or is_quantity(source.value):
-        return unit or ""
+        return _known(item, unit)
     value = _OutputExpression(parse_expression(source.value), channels, definitions)
     try:
         found = value.measured
     except ExpressionError as error:
         raise expression_error(source, error) from None
-    if not isinstance(found, MeasuredValue) or unit == "":
-        return unit or ""
-    if unit is None:
-        return found.label
+    if not isinstance(found, MeasuredValue):
+        return _known(item, unit)
+    if not unit:
+        return found.label if unit is None else ""
+    if found.free and found.made is None:
+        _known(item, unit)
     _require(item.under("unit"), unit, source.value.strip(), found, value)
     return unit
+
+
+def _known(item: Item, unit: str | None) -> str:
+    """A unit of a value of any kind, which is refused where there is no such unit."""
+    if unit and not is_unit(unit):
+        raise item.under("unit").error(
+            f"{unit!r}, which is no unit",
+            "a unit such as 'N' or 'kW', or '1' of a number",
+            f"{_meant(unit)}Other words belong to the description.",
+        )
+    return unit or ""
+
+
+def _meant(unit: str) -> str:
+    """What an unknown unit is like, as a question."""
+    near = [] if is_unit(unit) else near_names(unit, common_units())
+    return f"Did you mean {' or '.join(repr(n) for n in near)}? " if near else ""
 
 
 class _OutputExpression:
@@ -142,10 +128,10 @@ class _OutputExpression:
 
     def __init__(self, tree: Node, channels: Mapping[str, str], definitions: Definitions) -> None:
         self.tree, self.channels, self.definitions = tree, channels, definitions
-        self._defined: dict[str, _Found] = {}
+        self._defined: dict[str, Found] = {}
 
     @cached_property
-    def measured(self) -> _Found:
+    def measured(self) -> Found:
         """What it is measured in; None where that is not known."""
         return self._of(self.tree)
 
@@ -162,11 +148,11 @@ class _OutputExpression:
             return ""
         return f" ({', '.join(f'{name} in {unit}' for name, unit in self.units.items())})"
 
-    def _name(self, name: str) -> _Found:
+    def _name(self, name: str) -> Found:
         if name in CONSTANTS:
-            return _number(CONSTANTS[name])
+            return measured_number(CONSTANTS[name])
         if name in self.channels:
-            return _of_unit(self.channels[name])
+            return measured_unit(self.channels[name])
         if name in self.definitions.entries:
             if name not in self._defined:
                 tree = self.definitions.entries[name].tree
@@ -175,15 +161,15 @@ class _OutputExpression:
         given = self.definitions.given.get(name)
         return None if given is None else MeasuredValue(given.dimension)
 
-    def _of(self, tree: Node) -> _Found:
+    def _of(self, tree: Node) -> Found:
         match tree:
             case NumberLiteral():
-                return _number(tree.value)
+                return measured_number(tree.value)
             case Name():
                 return self._name(tree.text)
             case Prefix():
                 found = self._of(tree.operand)
-                return found if tree.sign == "-" else _PlainNumber()
+                return found if tree.sign == "-" else PlainNumber()
             case VectorEntry():
                 return self._of(tree.base)
             case FunctionCall():
@@ -194,7 +180,7 @@ class _OutputExpression:
                 return None
         return self._of_chain(tree)
 
-    def _of_function(self, tree: FunctionCall) -> _Found:
+    def _of_function(self, tree: FunctionCall) -> Found:
         found = [self._of(argument) for argument in tree.arguments]
         if tree.function in _ANGLES:
             self._of_terms(found)
@@ -204,12 +190,12 @@ class _OutputExpression:
         if tree.function == "where":
             return self._of_terms(found[1:])
         if tree.function in _PRODUCTS:
-            return _product(found[0], found[1], 1.0)
+            return product_of(found[0], found[1], 1.0)
         if tree.function == "sqrt":
-            return _power(found[0], 0.5)
-        return _PlainNumber(free=True)
+            return power_of(found[0], 0.5)
+        return PlainNumber(free=True)
 
-    def _of_chain(self, tree: Chain) -> _Found:
+    def _of_chain(self, tree: Chain) -> Found:
         found = [self._of(node) for node in (tree.first, *(node for _, node in tree.rest))]
         signs = [sign for sign, _ in tree.rest]
         if set(signs) <= {"+", "-"}:
@@ -217,18 +203,18 @@ class _OutputExpression:
         if set(signs) <= {"*", "/"}:
             total = found[0]
             for sign, one in zip(signs, found[1:], strict=True):
-                total = _product(total, one, 1.0 if sign == "*" else -1.0)
+                total = product_of(total, one, 1.0 if sign == "*" else -1.0)
             return total
         if signs == ["^"]:
             exponent = tree.rest[0][1]
             if any(name.text not in CONSTANTS for name in names_in(exponent)):
-                return _PlainNumber(free=True) if isinstance(found[0], _PlainNumber) else None
-            return _power(found[0], evaluate(exponent, {}))
+                return PlainNumber(free=True) if isinstance(found[0], PlainNumber) else None
+            return power_of(found[0], evaluate(exponent, {}))
         if set(signs) <= COMPARISONS:
             self._of_terms(found)
-        return _PlainNumber()
+        return PlainNumber()
 
-    def _of_terms(self, found: Iterable[_Found]) -> _Found:
+    def _of_terms(self, found: Iterable[Found]) -> Found:
         """That of the terms of a sum: of one kind, and of one size."""
         terms = [*found]
         known = [term for term in terms if isinstance(term, MeasuredValue)]
@@ -239,98 +225,26 @@ class _OutputExpression:
                 return None  # the unit of a number in each decides
             raise self._mixed([*kinds.values()])
         if not known:
-            return None if None in terms else _PlainNumber(free=True)
+            return None if None in terms else PlainNumber(free=True)
         like = (certain or known)[0]
         alike = [term for term in known if term.dimension == like.dimension]
         sizes = alike[0].sizes
         for term in alike[1:]:
-            both = _common(sizes, term.sizes)
+            both = common_sizes(sizes, term.sizes)
             if both is not None and not both:
                 raise self._mixed([alike[0], term])
             sizes = both
         units = {term.unit for term in alike if term.unit or any(term.dimension)}
         scales = {term.scale for term in certain or known}
+        factors = {term.factors for term in alike}
         unit = units.pop() if len(units) == 1 else ""
         scale = scales.pop() if len(scales) == 1 else math.nan
-        return MeasuredValue(like.dimension, unit, scale, sizes, like.free)
+        both = factors.pop() if len(factors) == 1 else None
+        return MeasuredValue(like.dimension, unit, scale, sizes, like.free, both)
 
     def _mixed(self, terms: list[MeasuredValue]) -> ExpressionError:
         kinds = " and ".join(dict.fromkeys(term.told for term in terms[:2]))
         return ExpressionError(f"terms in {kinds}{self.named}", "terms in the same unit", _ADVICE)
-
-
-def _number(value: float) -> _PlainNumber:
-    """A number as it is written: whether it may have a unit, and that it may convert."""
-    counts = abs(value) <= 4.0 and 2.0 * value == int(2.0 * value)
-    free = not (counts or value in CONSTANTS.values())
-    return _PlainNumber(frozenset({1.0, 1.0 / value} if value else {1.0}), free)
-
-
-def _of_unit(unit: str) -> MeasuredValue | None:
-    """That of a channel; None where its unit is not known."""
-    dimension = PLAIN if unit == "1" else dimension_of_unit(unit) if unit else None
-    if dimension is None:
-        return None
-    size = _size(unit)
-    return MeasuredValue(dimension, unit, size, frozenset({size}))
-
-
-def _size(unit: str) -> float:
-    """What one of a unit is in SI units; not a number where it is not known."""
-    try:
-        return 1.0 if unit == "1" else size_of_unit(unit)
-    except ExpressionError:
-        return math.nan
-
-
-def _product(a: _Found, b: _Found, power: float) -> _Found:
-    if a is None or b is None:
-        return None
-    sizes = _each(a.sizes, b.sizes, lambda x, y: x * y**power)
-    free = a.free or b.free
-    if isinstance(a, _PlainNumber):
-        if isinstance(b, _PlainNumber):
-            return _PlainNumber(sizes, free)
-        unit = b.unit if power == 1.0 else ""
-        return MeasuredValue(times(PLAIN, b.dimension, power), unit, b.scale**power, sizes, free)
-    if isinstance(b, _PlainNumber):
-        return MeasuredValue(a.dimension, a.unit, a.scale, sizes, free)
-    dimension = times(a.dimension, b.dimension, power)
-    return MeasuredValue(dimension, "", a.scale * b.scale**power, sizes, free)
-
-
-def _power(base: _Found, exponent: float) -> _Found:
-    if base is None:
-        return None
-    sizes = _each(base.sizes, frozenset({1.0}), lambda x, _: x**exponent)
-    if isinstance(base, _PlainNumber):
-        return _PlainNumber(sizes, base.free)
-    unit = base.unit if exponent == 1.0 else ""
-    dimension = times(PLAIN, base.dimension, exponent)
-    return MeasuredValue(dimension, unit, base.scale**exponent, sizes, base.free)
-
-
-def _each(
-    a: frozenset[float] | None,
-    b: frozenset[float] | None,
-    combined: Callable[[float, float], float],
-) -> frozenset[float] | None:
-    if a is None or b is None or len(a) * len(b) > MOST_SIZES:
-        return None
-    try:
-        return frozenset(abs(combined(abs(x), abs(y))) for x in a for y in b)
-    except (OverflowError, ZeroDivisionError):
-        return None
-
-
-def _common(a: frozenset[float] | None, b: frozenset[float] | None) -> frozenset[float] | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return frozenset(x for x in a if _among(x, b))
-
-
-def _among(size: float, sizes: frozenset[float] | None) -> bool:
-    return sizes is None or any(abs(size - one) <= SAME * abs(one) for one in sizes)
 
 
 def _require(
@@ -338,25 +252,47 @@ def _require(
 ) -> None:
     """Refuse a unit of another kind than that of the value, or of another size."""
     dimension = PLAIN if unit == "1" else dimension_of_unit(unit)
+    made = None if unit in SHARES else found.made
     if dimension != found.dimension:
-        if found.free:
+        if found.free and made is None:
             return
         one = found.unit if text in value.units else ""
-        own = f"{one!r}, the unit of {text}" if one else f"one for a value in {found.told}"
+        told = found.told if made is None else found.made_unit or found.told
+        own = f"{one!r}, the unit of {text}" if one else f"one for a value in {told}"
         said = "" if one else f", as {text} is{value.named}"
         unknown = ", which is no unit of mechanics" if dimension is None else ""
-        raise item.error(f"{unit!r}{unknown}", f"{own}{said}")
-    size = _size(unit)
-    if _among(size, found.sizes) or not math.isfinite(found.scale * size):
+        line = _meant(unit)
+        if made is not None:
+            line = f'Write unit = "{found.made_unit}". ' if found.made_unit else ""
+            line += _ADVICE
+        raise item.error(f"{unit!r}{unknown}", f"{own}{said}", line.rstrip() or None)
+    size = size_of(unit)
+    sizes = found.sizes if made is None else frozenset({made})
+    if among(size, sizes) or not math.isfinite(found.scale * size):
         return
     turning = any(own.startswith(("rad", "deg", "rpm")) for own in value.units.values())
-    if TURNS.search(unit) and not turning and _among(size / (2.0 * math.pi), found.sizes):
+    if TURNS.search(unit) and not turning and among(size / (2.0 * math.pi), sizes):
         return  # of no angle: turns, counted
+    if made is not None and found.made_unit:
+        own, plain = f"{found.made_unit!r}, the unit of {text}", _without_factor(value.tree)
+        there = f', or value = "{plain}" for {unit}' if plain and size == found.scale else ""
+        raise item.error(
+            repr(unit), own, f'Values are not converted: write unit = "{found.made_unit}"{there}.'
+        )
     own = f"{found.told!r}, the unit of {text}" if found.unit else f"a unit that {text} is in"
-    line = _divided(text, value.tree, size / found.scale)
+    if made is not None:
+        own = f"a unit of {made:.6g} {in_units(found.dimension)}, as {text} is in"
+    line = _divided(text, value.tree, size / (found.scale if made is None else made))
     raise item.error(
         repr(unit), own, f'Values are not converted: write value = "{line}" for {unit}.'
     )
+
+
+def _without_factor(tree: Node) -> str:
+    """The name that a number multiplies or divides; empty of others."""
+    if not isinstance(tree, Chain) or len(tree.rest) != 1 or not isinstance(tree.first, Name):
+        return ""
+    return tree.first.text if isinstance(tree.rest[0][1], NumberLiteral) else ""
 
 
 def _divided(text: str, tree: Node, factor: float) -> str:

@@ -18,10 +18,12 @@ __all__ = [
     "PLAIN",
     "TURNS",
     "Dimension",
+    "common_units",
     "dimension_of_text",
     "dimension_of_unit",
     "in_units",
     "is_quantity",
+    "is_unit",
     "quantity",
     "si_unit",
     "size_of_unit",
@@ -46,6 +48,8 @@ COMMON: dict[str, dict[str, float]] = {
     "rad": {"rad": 1.0, "deg": 0.017453292519943295},
     "rad/s": {"rad/s": 1.0, "deg/s": 0.017453292519943295, "rpm": 0.10471975511965977},
     "N": {"N": 1.0, "kN": 1000.0},
+    "J": {"J": 1.0, "kJ": 1000.0},
+    "W": {"W": 1.0, "kW": 1000.0},
     "N*m": {"N*m": 1.0, "kN*m": 1000.0},
     "N/m": {"N/m": 1.0, "N/mm": 1000.0, "N/cm": 100.0, "kN/m": 1000.0},
     "N*s/m": {"N*s/m": 1.0, "kg/s": 1.0},
@@ -153,6 +157,11 @@ def _common() -> tuple[str, ...]:
     return ("m", "mm", "cm", "km", "kg", "g", "s", "ms", "min", "deg", "rad", "rpm", "N", "kN", "J")
 
 
+def common_units() -> tuple[str, ...]:
+    """Units that are known without looking further."""
+    return tuple(_OF_ANY_KIND)
+
+
 def _factor(name: str, unit: str | None) -> float | str:
     """By what to multiply to get SI; or what the unit is of, if that is another one."""
     known = (_OF_ANY_KIND if unit is None else COMMON.get(unit, {})).get(name)
@@ -220,6 +229,14 @@ def dimension_of_unit(unit: str) -> Dimension | None:
             return _of_symbols(kind)
     kind = unit.replace(" ", "*").replace("²", "^2")  # as units of channels are written
     return _of_symbols(kind) if _OF_SYMBOLS.fullmatch(kind) else _dimension_by_pint(unit)
+
+
+@cache
+def is_unit(unit: str) -> bool:
+    """Whether a unit is known, of mechanics or not."""
+    if unit in ("1", "%") or dimension_of_unit(unit) is not None:
+        return True
+    return not isinstance(_factor_by_pint(_spelled(unit), None), str)
 
 
 def _of_symbols(kind: str) -> Dimension:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Channel", "ChannelTable", "channel_values", "channels_of", "held_values"]
 
+#: What the length of a vector is called elsewhere.
+LENGTHS = ("mag", "abs", "norm", "total", "length", "value")
 #: What a run that was loaded without its system lacks.
 WITH_SYSTEM = (
     "The run was loaded without the system that made it. Joint angles, motions of bodies, and "
@@ -280,7 +282,12 @@ def channel_values(run: Run, name: str) -> FloatArray:
 
 
 def _unknown(run: Run, name: str, known: Mapping[str, Channel]) -> UnknownNameError:
-    """Of a run without its system, the advice is how to have the rest."""
+    """Of a part of a vector the parts that it has; without its system how to have the rest."""
+    owner, _, part = name.rpartition(".")
+    if owner in known and known[owner].vector:
+        parts = [f"{owner}.{p}" for p in PARTS]
+        more = f"Did you mean {parts[-1]!r}?" if part.lower() in LENGTHS else ""
+        return UnknownNameError("channel", name, parts, more)
     absent = isinstance(run.system, AbsentSystem)
     return UnknownNameError("channel", name, known, WITH_SYSTEM if absent else "")
 

@@ -370,7 +370,7 @@ class Run(Displayed):
 
         Parameters
         ----------
-        others : runs beside this one, for comparison; they share their time.
+        others : runs beside this one, for comparison; they share their time and their scale.
         title : heading.
         labels : of the runs.
         frames : how many pictures there are; as many as the motion needs by default.

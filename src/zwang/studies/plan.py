@@ -229,7 +229,7 @@ def _read(root: Item, folder: Path) -> StudyPlan:
                 expected="them in the model file, or as zw.study(model, plan, events={…})",
             )
         if item.name not in KEYS:
-            raise root.unknown(item.name, KEYS, "a key of a plan")
+            raise item.unknown(item.name, KEYS, "a key of a plan")
     compute = _choice(root, "compute", COMPUTED, "run")
     settings = _settings(root)
     samples = read_samples(root, folder)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from zwang.model_files.document import Item
 from zwang.model_files.units import dimension_of_text, dimension_of_unit, in_units, si_unit, unit_of
 
-__all__ = ["UNITS_OF_PARTS", "given_unit", "require_kind", "unit_of_value", "written_unit"]
-
-#: Units of the numbers that every body, joint and gravity have, by the last part of the name.
-UNITS_OF_PARTS: Mapping[str, str] = {
-    "mass": "kg",
-    "inertia": "kg*m^2",
-    "gravity": "m/s^2",
-    "at_a": "m",
-    "at_b": "m",
-}
+__all__ = ["given_unit", "require_kind", "unit_of_value", "written_unit"]
 
 
 def _quantities(item: Item) -> Iterator[Item]:

@@ -21,8 +21,8 @@ from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.mechanism import Mechanism
 from zwang.model_files.document import Item
 from zwang.model_files.given_values import TABLES
-from zwang.model_files.layout import FORCES
 from zwang.model_files.model import Model, read_model
+from zwang.model_files.units_of_parts import unit_of_part
 from zwang.multibody.pose import SCALAR
 from zwang.results.channel_catalog import unit_of_state
 from zwang.results.model_digest import describe_events, describe_model
@@ -38,7 +38,6 @@ from zwang.studies.expressions import (
 from zwang.studies.outputs import TAKEN
 from zwang.studies.plan import SETTINGS, StudyPlan, located
 from zwang.studies.quantities import (
-    UNITS_OF_PARTS,
     given_unit,
     require_kind,
     unit_of_value,
@@ -229,16 +228,7 @@ class Subject:
             return ""
         if kind == "start":
             return unit_of_state(name.partition(".")[2])
-        of, _, number = name.partition("[")[0].rpartition(".")
-        return UNITS_OF_PARTS.get(number, "") or self._unit_of_force(of, number)
-
-    def _unit_of_force(self, name: str, number: str) -> str:
-        """The unit of a number of a force element, as in model files."""
-        assert self.mechanism is not None
-        kinds = [e.law.key[0] for e in self.mechanism.parts.forces if e.name == name]
-        table = FORCES.get(kinds[0]) if kinds else None
-        field = None if table is None else table.fields.get(number)
-        return getattr(field.kind, "unit", None) or "" if field is not None else ""
+        return unit_of_part(self.mechanism.parts, name)
 
     @property
     def digest(self) -> str:

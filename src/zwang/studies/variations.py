@@ -12,7 +12,6 @@ import numpy as np
 from zwang.model_files.document import Item, read_text
 from zwang.model_files.fields import NumberField
 from zwang.studies.distributions import DISTRIBUTIONS, Distribution
-from zwang.studies.quantities import require_kind
 from zwang.studies.quoted_names import require_quoted
 from zwang.studies.samples import MOST_SOBOL, GridSamples, ListedSamples, RandomSamples, SampleBlock
 from zwang.terms import FloatArray
@@ -86,7 +85,6 @@ def _column(item: Item, most: int) -> np.ndarray:
         if np.isfinite(column).all():
             return column
     values = [_value(entry) for entry in item]
-    require_kind(item)
     if len({type(value) for value in values}) > 1:
         raise item.error(expected="numbers, or words, but not both")
     return np.array(values)
@@ -104,7 +102,6 @@ def _axis(item: Item) -> np.ndarray:
         if key not in item:
             raise item.error(but=f"'{key}' is missing", expected="from, to and count")
     low, high = (NumberField().read(item[key], {}) for key in ("from", "to"))
-    require_kind(item)
     count = item["count"].value
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_VALUES:
         raise item["count"].error(expected=f"a whole number from 1 to {MOST_VALUES}")
@@ -222,7 +219,6 @@ def _distribution(item: Item, method: str) -> Distribution:
         else:
             numbers = tuple(NumberField().read(e, {}) for e in inner)
             found = Distribution(inner.name, numbers)
-    require_kind(item)
     problem = found.problem()
     if problem:
         raise item.error(expected=problem)

@@ -20,7 +20,15 @@ from zwang.view.packing import Packer
 from zwang.view.scene import APPLIED_COLOR, OPEN_COLOR, REACTION_COLOR, Scene
 from zwang.view.solids import Solid
 
-__all__ = ["SCENE_SCRIPTS", "Amplitude", "Clip", "asset", "common_newton", "player_figure"]
+__all__ = [
+    "SCENE_SCRIPTS",
+    "Amplitude",
+    "Clip",
+    "asset",
+    "common_extent",
+    "common_newton",
+    "player_figure",
+]
 
 #: What a page with scenes needs, in this order.
 SCENE_SCRIPTS = (
@@ -77,6 +85,7 @@ def player_figure(
     choice: str = "show",
     amplitude: Amplitude | None = None,
     newton: float | None = None,
+    extent: tuple[float, float] | None = None,
 ) -> str:
     """A figure element that plays motions of one mechanism.
 
@@ -86,9 +95,13 @@ def player_figure(
     name : of the figure, for people who cannot see it.
     choice : what the menu of several clips is called.
     newton : length of an arrow for a force of one newton [m/N]; that of the clips by default.
+    extent : half the width and height of what is looked at [m]; those of the motion by default.
     """
     packer = Packer()
     data = _data(packer, clips, choice, amplitude)
+    if extent is not None:
+        radius = max(extent)
+        data["camera"] |= {"radius": radius, "extent": [x / radius for x in extent]}
     data["newton"] = common_newton([clip.scene for clip in clips]) if newton is None else newton
     return (
         f'<figure class="player"><canvas class="view" tabindex="0" role="img" '
@@ -101,6 +114,13 @@ def player_figure(
 def common_newton(scenes: Sequence[Scene]) -> float:
     """Length of an arrow for one newton [m/N] with which no scene has longer ones than alone."""
     return min([s.newton for s in scenes if s.arrows], default=scenes[0].newton)
+
+
+def common_extent(scenes: Sequence[Scene]) -> tuple[float, float]:
+    """Half the width and height that hold each scene: pictures of one size have one scale."""
+    cameras = [camera_of(scene) for scene in scenes]
+    wide, tall = (max(c.radius * c.extent[k] for c in cameras) for k in range(2))
+    return wide, tall
 
 
 def _data(

@@ -16,7 +16,15 @@ from typing import Any
 from zwang.arguments.values import path_of
 from zwang.errors import InputError, shown
 from zwang.results.run import Run
-from zwang.view.player import SCENE_SCRIPTS, Amplitude, Clip, asset, common_newton, player_figure
+from zwang.view.player import (
+    SCENE_SCRIPTS,
+    Amplitude,
+    Clip,
+    asset,
+    common_extent,
+    common_newton,
+    player_figure,
+)
 from zwang.view.points import scene_of_points
 from zwang.view.scene import farthest_body, frame_count, scene_of
 
@@ -73,7 +81,7 @@ def show(
     forces: bool = True,
     height: int = HEIGHT,
 ) -> StaticScene:
-    """Runs as a page that needs nothing else, side by side where there are several.
+    """Runs as a page that needs nothing else; several side by side, to one scale.
 
     Parameters
     ----------
@@ -109,10 +117,11 @@ def show(
         )
         scenes.append(scene)
     figures, notes, newton = [], [], common_newton(scenes)
+    extent = common_extent(scenes) if len(scenes) > 1 else None
     for scene, label in zip(scenes, names, strict=True):
         name = label if len(runs) > 1 else title or UNTITLED
         clip = Clip(scene, note=label if len(runs) > 1 else "")
-        figure = player_figure([clip], name=name, newton=newton)
+        figure = player_figure([clip], name=name, newton=newton, extent=extent)
         figures.append(figure.replace("<figure", '<figure data-clock="shared"', 1))
         notes += scene.notes
     return StaticScene(static_page(figures, title, notes), height)
