@@ -593,7 +593,7 @@ until = 0.2
 outputs = ["D.angle"]
 
 [grid]
-crank_length = [0.4, 0.5, 5.0]
+crank_length = [0.4, 0.5, 6.0]
 """
 
 
