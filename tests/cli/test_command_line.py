@@ -711,6 +711,24 @@ def test_a_large_move_to_assemble_is_told(here):
     assert "hold = { PIN.angle" in said
 
 
+def test_a_slight_move_to_assemble_is_told_by_name(here):
+    """A pin 0.1 m aside tilts the rocker, which no one would see in a norm of coordinates."""
+    text = Path(FOUR_BAR).read_text(encoding="utf-8")
+    text = text.replace('["base", 0]', '["base + 0.1", 0]')
+    (here / "aside.toml").write_text(text, encoding="utf-8")
+    moved = called_json("check", "aside.toml")["moved"]
+    assert not called_json("check", "aside.toml")["moved_far"]
+    assert moved["rocker"]["distance"] == pytest.approx(0.1, rel=0.1)
+    said = " ".join(call("check", "aside.toml").stdout.split())
+    assert "moved to assemble 0.13: rocker by 0.1 m, turned by 4°" in said
+
+
+def test_rounding_of_what_a_body_is_placed_with_is_no_move(here):
+    (here / "door.toml").write_text(DOOR)
+    facts = called_json("check", "door.toml")
+    assert facts["moved"] == {}
+
+
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 def test_a_wheel_on_an_axle_through_its_center_is_not_far_by_a_little(size):
     m = zw.Mechanism()

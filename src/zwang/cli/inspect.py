@@ -13,8 +13,8 @@ import typer
 
 from zwang.analysis.later_contradictions import speeds_may_contradict
 from zwang.analysis.singular_position import rows_redundant_here_alone
-from zwang.assembly.large_moves import BodyMove, extent, large_moves
-from zwang.cli.assembled import moved_in_words
+from zwang.assembly.large_moves import BodyMove, extent, large_moves, notable_moves
+from zwang.cli.assembled import listed_moves, moved_in_words
 from zwang.cli.output import FAILURE, Printer
 from zwang.cli.run import read_given
 from zwang.cli.words import at_the_command_line
@@ -59,6 +59,7 @@ def check(
         "moved_to_assemble": float(getattr(state, "distance", 0.0)),
     }
     moves: tuple[BodyMove, ...] = ()
+    slight: tuple[BodyMove, ...] = ()
     if model.mechanism is not None:
         parts = model.mechanism.parts
         extra = sum(b.kind is SCALAR for b in parts.bodies)
@@ -68,6 +69,8 @@ def check(
         facts |= {f"{kind.replace(' ', '_')}s": count for kind, count in joined.items()}
         facts |= {"forces": len(parts.forces) + len(parts.friction)}
         moves = large_moves(parts, state.q)
+        slight = notable_moves(parts, state.q)
+        facts["moved"] = {m.body: {"distance": m.distance, "angle": m.angle} for m in slight}
         facts["moved_far"] = {move.body: move.distance for move in moves}
         facts["size"] = extent(parts, state.q).tolist()
         facts["masses"] = _masses(model, parameters)
@@ -77,12 +80,14 @@ def check(
     facts["contradiction"] = _contradiction(model, state, facts)
     facts["notes"] = [*mass_notes(model), *_doubts(facts)]
     out.result(facts)
-    moves_and_masses = ("moved_far", "size", "masses", "redundant_here_alone")
+    moves_and_masses = ("moved", "moved_far", "size", "masses", "redundant_here_alone")
     apart = ("model", "contradiction", "notes", *moves_and_masses)
     shown = {k: v for k, v in facts.items() if k not in apart}
     rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
     if moves:
         rows["moved to assemble"] += f": {moved_in_words(moves, model)}"
+    elif slight:
+        rows["moved to assemble"] += f": {listed_moves(slight)}"
     if model.mechanism is not None:
         rows["size"] = _box(facts["size"], model.mechanism.parts.kind.plane)
         rows["mass"] = _weighed(facts["masses"])
