@@ -155,7 +155,8 @@ def _doubts(facts: Mapping[str, Any]) -> list[str]:
             "that the mechanism may move in more ways than it has degrees of freedom elsewhere. "
             "Begin beside it, unless that is meant."
         )
-    if facts.get("drivers") and free:
+    free -= here  # of a dead center alone
+    if facts.get("drivers") and free > 0:
         told.append(
             f"beside what drivers prescribe {counted(free, 'degree')} of freedom "
             f"{'is' if free == 1 else 'are'} left: forces decide the rest of the motion."
