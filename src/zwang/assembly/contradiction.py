@@ -25,7 +25,7 @@ from zwang.multibody.graph import loops
 from zwang.terms import FloatArray
 
 __all__ = [
-    "Contradiction",
+    "IrreducibleGroup",
     "Subsets",
     "filtered",
     "irreducible_contradiction",
@@ -41,7 +41,7 @@ MOST_WORK, STEP_WORK = 2e10, 2e6
 KEPT = 2
 
 
-class Contradiction(NamedTuple):
+class IrreducibleGroup(NamedTuple):
     """Joints and held values that cannot hold together.
 
     Attributes
@@ -162,7 +162,7 @@ class Subsets:
         return end
 
 
-def irreducible_contradiction(subsets: Subsets, likely: Sequence[str]) -> Contradiction:
+def irreducible_contradiction(subsets: Subsets, likely: Sequence[str]) -> IrreducibleGroup:
     """A group of joints and held values of which each is needed for the contradiction.
 
     Parameters
@@ -184,7 +184,7 @@ def filtered(
     *,
     aside: Container[str] = (),
     worn_out: Callable[[], bool] = lambda: False,
-) -> Contradiction:
+) -> IrreducibleGroup:
     """What is left of names that cannot hold together when each is released that is not needed.
 
     Parameters
@@ -210,7 +210,7 @@ def filtered(
         elif len(chunk) > 1:
             half = len(chunk) // 2
             queue[:0] = [chunk[:half], chunk[half:]]
-    return Contradiction(tuple(name for name in kept if name in group), not queue)
+    return IrreducibleGroup(tuple(name for name in kept if name in group), not queue)
 
 
 def with_a_loop(

@@ -58,8 +58,7 @@ def check(
         "residual_at_start": float(max(values)),
         "moved_to_assemble": float(getattr(state, "distance", 0.0)),
     }
-    moves: tuple[BodyMove, ...] = ()
-    slight: tuple[BodyMove, ...] = ()
+    moves, slight = tuple[BodyMove, ...](), tuple[BodyMove, ...]()
     if model.mechanism is not None:
         parts = model.mechanism.parts
         extra = sum(b.kind is SCALAR for b in parts.bodies)
@@ -74,9 +73,8 @@ def check(
         facts["moved_far"] = {move.body: move.distance for move in moves}
         facts["size"] = extent(parts, state.q).tolist()
         facts["masses"] = _masses(model, parameters)
-    facts["redundant_here_alone"] = rows_redundant_here_alone(
-        system, state, explanation, parameters
-    )
+    alone = rows_redundant_here_alone(system, state, explanation, parameters)
+    facts["redundant_here_alone"] = alone
     facts["contradiction"] = _contradiction(model, state, facts)
     facts["notes"] = [*mass_notes(model), *_doubts(facts)]
     out.result(facts)
@@ -84,10 +82,9 @@ def check(
     apart = ("model", "contradiction", "notes", *moves_and_masses)
     shown = {k: v for k, v in facts.items() if k not in apart}
     rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
-    if moves:
-        rows["moved to assemble"] += f": {moved_in_words(moves, model)}"
-    elif slight:
-        rows["moved to assemble"] += f": {listed_moves(slight)}"
+    if slight:
+        told = moved_in_words(moves, model) if moves else listed_moves(slight)
+        rows["moved to assemble"] += f": {told}"
     if model.mechanism is not None:
         rows["size"] = _box(facts["size"], model.mechanism.parts.kind.plane)
         rows["mass"] = _weighed(facts["masses"])
