@@ -381,7 +381,10 @@ class AssemblyError(ZwangError):
         are least there in the sense of least squares.
     gap : the norm of the constraints' residual there; of joints the sum of their gaps.
     group : names of an irreducible group of constraints and held values (``"hold x"``) that
-        contradict each other.
+        contradict each other: released alone, any one of them lets the others hold. Of large
+        mechanisms it may have more names, which the message says.
+    likely : those of them that are likely to be wrong: the ones that alone are open as bodies were
+        placed, or else the drivers; empty where nothing tells.
     """
 
     def __init__(
@@ -391,10 +394,12 @@ class AssemblyError(ZwangError):
         nearest: Any = None,
         gap: float = 0.0,
         group: Sequence[str] = (),
+        likely: Sequence[str] = (),
         **facts: str | None,
     ) -> None:
         super().__init__(what, **facts)
         self.nearest, self.gap, self.group = nearest, gap, tuple(group)
+        self.likely = tuple(likely)
 
 
 class PainleveError(ZwangError):

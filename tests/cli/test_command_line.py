@@ -18,6 +18,7 @@ import zwang as zw
 from compiling import COMPILES
 from zwang.assembly.large_moves import large_moves
 from zwang.cli.app import app
+from zwang.cli.run import _redundancy
 from zwang.cli.words import WORDS, at_the_command_line
 from zwang.errors import UnknownNameError
 from zwang.model_files.examples import example_names, example_path
@@ -217,6 +218,24 @@ def test_verify_says_once_that_constraints_contradict(here):
     assert said.count("the energy is not checked") <= 1
     assert said.count("its program is not right") <= 1
     assert "of the batch" not in said
+
+
+def test_redundancy_at_the_start_is_told_once():
+    always = [{"t": 0.0, "dependent_rows": 2}]
+    told = "2 of the constraint equations follow from the others (zwang explain names the joints)"
+    assert _redundancy(always, 0.0) == told
+    assert _redundancy(2 * always, 0.0) == told
+    passed = [{"t": 0.5, "dependent_rows": 1}, {"t": 1.5, "dependent_rows": 1}]
+    assert _redundancy(passed, 0.0).endswith("at the start; 1 at 0.5 s, 1 at 1.5 s")
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.1])
+def test_check_tells_a_dead_center_at_the_start(angle):
+    """There alone a row of the driver follows from others, and a freedom is left."""
+    facts = called_json("check", LIFT, "--set", f"start_angle={angle} deg")
+    assert facts["redundant_here_alone"] == (1 if angle == 0.0 else 0)
+    assert facts["redundant_rows"] - facts["redundant_here_alone"] == 0
+    assert not any("beside what drivers" in note for note in facts["notes"])
 
 
 def test_explain_tells_redundancy_and_determinacy():
@@ -515,6 +534,7 @@ def test_a_damaged_run_is_told_of_in_a_sentence(here):
 # --- channels, tables, values from outside --------------------------------------------------------
 
 FOUR_BAR = example_path("four_bar")
+LIFT = str(Path(__file__).parents[1] / "simulation" / "flat_lift.toml")
 
 
 @pytest.fixture(scope="module")
@@ -593,7 +613,7 @@ until = 0.2
 outputs = ["D.angle"]
 
 [grid]
-crank_length = [0.4, 0.5, 5.0]
+crank_length = [0.4, 0.5, 6.0]
 """
 
 
@@ -709,6 +729,24 @@ def test_a_large_move_to_assemble_is_told(here):
     said = " ".join(call("check", "far.toml").stdout.split())
     assert "rocker by" in said
     assert "hold = { PIN.angle" in said
+
+
+def test_a_slight_move_to_assemble_is_told_by_name(here):
+    """A pin 0.1 m aside tilts the rocker, which no one would see in a norm of coordinates."""
+    text = Path(FOUR_BAR).read_text(encoding="utf-8")
+    text = text.replace('["base", 0]', '["base + 0.1", 0]')
+    (here / "aside.toml").write_text(text, encoding="utf-8")
+    moved = called_json("check", "aside.toml")["moved"]
+    assert not called_json("check", "aside.toml")["moved_far"]
+    assert moved["rocker"]["distance"] == pytest.approx(0.1, rel=0.1)
+    said = " ".join(call("check", "aside.toml").stdout.split())
+    assert "moved to assemble 0.13: rocker by 0.1 m, turned by 4°" in said
+
+
+def test_rounding_of_what_a_body_is_placed_with_is_no_move(here):
+    (here / "door.toml").write_text(DOOR)
+    facts = called_json("check", "door.toml")
+    assert facts["moved"] == {}
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])

@@ -972,7 +972,7 @@ CONTRADICTIONS = {
             "at = [[5, 0, 0], [1, 0, 0]]\n[constraint.tie]",
         ),
         zw.AssemblyError,
-        ["start.hold.pin.angle", "joint.end"],
+        ["joint.end", "joint.pin"],  # whatever angle is held
     ),
     "neither mass nor constraint": (
         MECHANISM.replace("[coordinate.s]", "[coordinate.w]\n[coordinate.s]"),

@@ -58,3 +58,22 @@ def test_friction_without_numbers_is_refused():
     with pytest.raises(zw.InputError, match=r"friction in 'rail' must have a coefficient="):
         m.friction("rail", velocity=1e-2)
     m.friction("rail", viscous=0.0)  # may become another number in a sweep
+
+
+def test_joints_that_can_have_friction_are_offered():
+    m = zw.Mechanism(plane="xz")
+    cart = m.body("cart", mass=1, inertia=1)
+    arm = m.body("arm", mass=1, inertia=1)
+    tool = m.body("tool", mass=1, inertia=1)
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.revolute("pin", cart, arm, at=(0, 0))
+    m.fixed("bolts", arm, tool, at=(0, 0))
+    m.drive("motor", "rail.displacement", 0.0)
+    with pytest.raises(zw.InputError, match="must be one of rail, pin, not 'rai'"):
+        m.friction("rai", coefficient=0.1)
+    with pytest.raises(zw.InputError, match="in a joint of this body, rail or pin, but it is"):
+        m.friction("cart", coefficient=0.1)
+    with pytest.raises(zw.InputError, match="this body that is revolute, prismatic or cyl"):
+        m.friction("tool", coefficient=0.1)
+    with pytest.raises(zw.InputError, match="this body that is revolute or prismatic, but"):
+        m.friction("tool", effort=lambda pressure: pressure)

@@ -11,7 +11,10 @@ import pytest
 
 import zwang as zw
 from zwang import library
+from zwang.results.segments import RankChange
+from zwang.results.status import start_at_dead_center, stuck_at_start
 from zwang.simulation import simulation as simulations
+from zwang.simulation.reach import drivers_beyond_reach
 
 EXPLICIT = ("order5", "order8", "gauss")
 ALL = (*EXPLICIT, "radau5", "rattle", "generalized_alpha")
@@ -202,13 +205,65 @@ def test_a_driver_that_does_not_leave_its_dead_center_is_told_of_soon(tmp_path: 
     run = model.simulate()
     assert not run.finished
     assert run.counts.steps + run.counts.rejected < 60_000
-    assert "constraints foot, middle, spindle depend on each other" in run.status
-    assert "driver spindle may ask for more than the mechanism can reach" in run.status
+    assert "the motion begins at a dead center of driver spindle, where constraints" in run.status
+    assert "foot, middle, spindle depend on each other. Begin a little away from it" in run.status
+    assert "more than the mechanism can reach" not in run.status
     begun = time.process_time()
     plan = {"grid": {"lead": [0.005]}, "outputs": ["peak(spindle.effort)"]}
     study = zw.study(model, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
     # It took 80 s; now one, on a machine of today.
     assert time.process_time() - begun < 20.0
-    assert "driver spindle may ask" in study.failed[0]
+    assert "a dead center of driver spindle" in study.failed[0]
     # The force of the start alone is no peak, and none of this position: it is unbounded.
     assert np.isnan(study.dataset["peak(spindle.effort)"].item())
+
+
+@pytest.mark.parametrize(("change", "found"), [(-0.01, ()), (0.01, ("ram",))])
+def test_a_start_at_a_dead_center_is_told_from_one_at_the_end_of_reach(
+    change: float, found: tuple[str, ...]
+) -> None:
+    """Two bars in one line: the block is drawn in, or pushed further than they reach."""
+    m = zw.Mechanism(plane="xy", gravity=(0, -9.81))
+    first = m.body("first", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, 0))
+    second = m.body("second", inertia=zw.inertia.rod(1.0, 1.0), position=(1.5, 0))
+    block = m.body("block", mass=1.0, inertia=0.1, position=(2, 0))
+    m.revolute("A", m.ground, first, at=(0, 0))
+    m.revolute("B", first, second, at=(1, 0))
+    m.revolute("C", second, block, at=(2, 0))
+    m.prismatic("rail", m.ground, block, at=((0, 0), (2, 0)), axis="x")
+    m.drive("ram", "rail.displacement", lambda t: 2.0 + change * t**2)
+    equations = m.system.equations
+    q, p = m.assemble().q, m.system.parameter_vector({})
+    assert drivers_beyond_reach(equations, q, 0.0, p) == ()
+    assert drivers_beyond_reach(equations, q, 1.0, p) == found
+    change_of_rank = RankChange(0.0, 1, lasting=False, find=lambda: ("A", "B", "ram"))
+    told = start_at_dead_center([change_of_rank], 0.0, 0, ["ram"], lambda: found)
+    assert ("may ask for more than the mechanism can reach" in told) == bool(found)
+    assert ("begins at a dead center of driver ram" in told) != bool(found)
+    assert stuck_at_start(f"stopped at t = 0 s: {told}")
+
+
+def test_a_driver_is_named_that_is_not_among_the_dependent_constraints() -> None:
+    """The arms of a lift stand upright, and its platform is to rise: two bars, and a slide each."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    half, angle = 0.6, np.radians(25)
+    at = half * np.array([np.cos(angle), np.sin(angle)])
+    rod = zw.inertia.rod(12.0, 1.2)
+    a = m.body("a", inertia=rod, position=at, angle=-angle)
+    b = m.body("b", inertia=rod, position=at, angle=angle)
+    slider = m.body("slider", mass=5, inertia=0.1, position=(2 * at[0], 0))
+    top = m.body("top", mass=80, inertia=10, position=(half, 2 * at[1]))
+    fan = m.body("fan", mass=1, inertia=0.1, position=(5, 0))
+    m.revolute("axle", m.ground, fan, at=(5, 0))
+    m.drive("motor", "axle.angle", lambda t: t)
+    m.revolute("foot", m.ground, a, at=((0, 0), a.marker((-half, 0))))
+    m.revolute("middle", a, b, at=(a.marker(), b.marker()))
+    m.prismatic("guide", m.ground, slider, at=((0, 0), slider.marker()), axis="x")
+    m.revolute("pin", slider, b, at=(slider.marker(), b.marker((half, 0))))
+    m.revolute("hinge", top, b, at=(top.marker((-half, 0)), b.marker((-half, 0))))
+    m.point_on_line("slide", top, a, at=(top.marker((-half, 0)), a.marker((half, 0))), axis="x")
+    m.drive("ram", "top.position", lambda t: [half, 2 * at[1] + 0.3 * t])
+    run = m.simulate(until=4.0)
+    assert not run.finished
+    assert run.t[-1] == pytest.approx((1.2 - 2 * at[1]) / 0.3, abs=1e-2)
+    assert "driver ram may ask for more than the mechanism can reach" in run.status

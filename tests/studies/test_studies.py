@@ -258,7 +258,7 @@ def test_a_run_whose_forces_cannot_be_computed_is_a_row_with_its_sentence(
 def test_runs_that_cannot_be_are_rows_with_their_sentence(tmp_path):
     model = Path("examples/four_bar.toml")
     plan = {
-        "grid": {"crank_length": [0.45, 0.5, 5.0]},
+        "grid": {"crank_length": [0.45, 0.5, 6.0]},
         "until": 0.2,
         "outputs": ["D.angle", "A.force"],
         "settings": {"tolerance": 1e-6},

@@ -600,3 +600,21 @@ def test_velocities_that_contradict_are_named():
 def test_bad_wishes_are_named(arguments, message):
     with pytest.raises(zw.InputError, match=message):
         pendulum().assemble(**arguments)
+
+
+@pytest.mark.parametrize("middle", [1.0, 1.5, 1.7, 1.9])
+@pytest.mark.parametrize("order", list(itertools.permutations(["left", "right", "between"])))
+def test_a_group_is_irreducible_and_not_of_linearised_constraints(order, middle):
+    """Of three circles in a row the outer ones do not meet, and the one between meets both.
+
+    In the nearest point all slopes have one direction, and any two of them contradict each other.
+    """
+    centers = {"left": 0.0, "right": 3.0, "between": middle}
+    circles = {
+        name: zw.position(lambda q, c=centers[name]: (q[0] - c) ** 2 + q[1] ** 2 - 1.0)
+        for name in order
+    }
+    system = zw.System(["x", "y"], mass=lambda: np.eye(2), constraints=circles)
+    with pytest.raises(zw.AssemblyError) as caught:
+        system.assemble(prefer={"x": 1.5, "y": 0.1})
+    assert set(caught.value.group) == {"left", "right"}

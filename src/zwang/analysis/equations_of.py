@@ -172,12 +172,21 @@ class EquationsOf:
             q[own] /= np.linalg.norm(q[own])
         return q
 
-    def corrected(self, q: FloatArray, held: Held | None = None) -> tuple[FloatArray, bool]:
-        """The configuration nearest to q that satisfies the position constraints, and whether."""
-        best = np.inf
+    def corrected(
+        self, q: FloatArray, held: Held | None = None, *, without: Sequence[int] = ()
+    ) -> tuple[FloatArray, bool]:
+        """The configuration nearest to q that satisfies the position constraints, and whether.
+
+        Parameters
+        ----------
+        held : what is to be satisfied besides.
+        without : numbers of rows that are not to be satisfied.
+        """
+        best, kept = np.inf, self.is_position.copy()
+        kept[list(without)] = False
         for _ in range(CORRECTIONS):
             now = self.values(q)
-            phi, G = now.phi, now.A[self.is_position]
+            phi, G = now.phi[kept[self.is_position]], now.A[kept]
             if held is not None:
                 gap, rows = held.at(q)
                 phi, G = np.concatenate([phi, gap]), np.vstack([G, rows])

@@ -53,7 +53,11 @@ def rows_redundant_here_alone(
 def _nearby(
     equations: EquationsOf, state: Any, found: Explanation
 ) -> Iterator[tuple[FloatArray, float]]:
-    """Positions that a mechanism can go to: along its freedoms, and as its drivers move it."""
+    """Positions that a mechanism can go to: along its freedoms, and as its drivers move it.
+
+    At a dead center drivers hold a position that they would let go along a freedom if they moved:
+    there it is those that joints alone allow. Values of drivers have no part in how rows depend.
+    """
     q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
     size = float(np.abs(v).max(initial=0.0))
     if size > 0.0:
@@ -64,9 +68,13 @@ def _nearby(
     directions = np.asarray(found.freedoms).T[:MOST_DIRECTIONS]
     if directions.ndim != 2 or directions.shape[1] != equations.nv:
         return
+    groups = equations.system.groups
+    drivers = [k for name in equations.system.equations.driver_names for k in groups[name]]
     for direction in directions:
         for sign in (1.0, -1.0):
             step = sign * NEARBY * direction / np.abs(direction).max()
-            moved, met = equations.corrected(equations.moved(q, step))
-            if met and np.abs(moved - q).max() > 0.1 * NEARBY:
-                yield moved, t
+            for released in ((), drivers) if drivers else ((),):
+                moved, met = equations.corrected(equations.moved(q, step), without=released)
+                if met and np.abs(moved - q).max() > 0.1 * NEARBY:
+                    yield moved, t
+                    break

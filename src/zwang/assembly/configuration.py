@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from zwang.assembly.branches import Periods, distinct, spread
 from zwang.assembly.conditions import StartConditions
+from zwang.assembly.contradiction import filtered
 from zwang.assembly.least_squares import least_squares
 from zwang.assembly.nearest import attain, nearest
 from zwang.assembly.points import ConditionPoint, Metric, PointConditions
@@ -25,6 +26,9 @@ ATTEMPTS = 24
 
 #: … and before a configuration off its preferred values is called the nearest.
 COMPARISONS = 6
+
+#: Of more constraint rows and held values those that contradict are named by linearised conditions.
+MOST_MEMBERS = 40
 
 
 class ConfigurationSearch:
@@ -164,7 +168,9 @@ class ConfigurationSearch:
         q = self.whole(end.x)
         full = self.all_conditions(q)
         names = self.model.position_rows
-        group = conflicting_group(full, self.request, names, find_conflict)
+        group = self._irreducible(
+            conflicting_group(full, self.request, names, find_conflict), names
+        )
         state = Assembly(
             q,
             np.zeros(len(self.model.model.definition.velocities)),
@@ -174,6 +180,40 @@ class ConfigurationSearch:
             self.conditions.evaluations,
         )
         return impossible_error("configuration", full, names, state, group, len(self.ends))
+
+    def _irreducible(self, likely: tuple[str, ...], rows: Sequence[str]) -> tuple[str, ...]:
+        """The group of which each member is needed, by searches without some of them.
+
+        What linearised conditions name is true near the nearest configuration alone.
+        """
+        request = self.request
+        held = {f"hold {request.names[j]}": int(j) for j in request.held}
+        if len(rows) + len(held) > MOST_MEMBERS:
+            return likely
+        ends = [self.whole(end.x) for end in self.ends[:1]]
+
+        def hold_together(names: frozenset[str]) -> bool:
+            kept = np.flatnonzero([name in names for name in rows])
+            if not len(kept):
+                return True
+            free = np.setdiff1d(
+                np.arange(len(request.names)), [j for name, j in held.items() if name in names]
+            )
+            conditions = self.all_conditions.only(kept).along(free, request.values)
+            target, metric = request.values[free], Metric.of(np.eye(len(free)))
+            size = 1.0 + float(np.max(np.abs(target), initial=0.0))
+            starts = [target, *(q[free] for q in ends)]
+            starts += [target + size * spread(turn, len(free)) for turn in range(COMPARISONS)]
+            for start in starts:
+                point, met = attain(conditions, start, metric)
+                if met:
+                    q = request.values.copy()
+                    q[free] = point.x
+                    ends[1:] = [q]
+                    return True
+            return False
+
+        return filtered([*rows, *held], likely, hold_together).names
 
 
 def _in_scale(conditions: PointConditions, request: RequestedValues) -> RequestedValues:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import degrees
 
 import numpy as np
@@ -14,11 +14,15 @@ from zwang.multibody.pose import SCALAR
 from zwang.multibody.wrench import pose
 from zwang.terms import FloatArray
 
-__all__ = ["BodyMove", "extent", "large_moves"]
+__all__ = ["BodyMove", "extent", "large_moves", "notable_moves"]
 
 #: A body has moved far that went this share of the mechanism's size, or turned by this angle [rad]:
 #: what was meant may be another of the positions that the joints allow.
 FAR, TURNED = 0.25, 0.5
+#: By less than these, of the size and [rad], rounding of the numbers that place a body may move it.
+NOTABLE, NOTABLY_TURNED = 0.01, np.radians(1.0)
+#: A distance below this share of the size is none.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,10 @@ class BodyMove:
     angle: float
 
     def __str__(self) -> str:
-        turned = f", turned by {degrees(self.angle):.0f}°" if self.angle > TURNED else ""
-        return f"{self.body} by {self.distance:.2g} m{turned}"
+        parts = [f" by {self.distance:.2g} m"] if self.distance else []
+        if self.angle > NOTABLY_TURNED or not parts:
+            parts.append(f" turned by {degrees(self.angle):.0f}°")
+        return f"{self.body}{','.join(parts)}"
 
 
 def large_moves(
@@ -48,11 +54,27 @@ def large_moves(
     -------
     The farthest first.
     """
+    return _moves(parts, q, start, FAR, TURNED)
+
+
+def notable_moves(parts: Parts, q: FloatArray) -> tuple[BodyMove, ...]:
+    """Bodies that an assembly has moved by more than rounding of what they were placed with.
+
+    The farthest first.
+    """
+    return _moves(parts, q, None, NOTABLE, NOTABLY_TURNED)
+
+
+def _moves(
+    parts: Parts, q: FloatArray, start: FloatArray | None, far: float, turned: float
+) -> tuple[BodyMove, ...]:
+    """Bodies moved by more than a share of the size, or turned by more than an angle."""
     bodies = [body for body in parts.bodies if body.kind is not SCALAR]
-    far = FAR * float(np.linalg.norm(extent(parts, parts.start[0])))
+    size = float(np.linalg.norm(extent(parts, parts.start[0])))
     start = parts.start[0] if start is None else start
     moves = [_move(parts, body, start, q) for body in bodies]
-    found = [move for move in moves if move.distance > far or move.angle > TURNED]
+    moves = [m if m.distance > ROUNDING * size else replace(m, distance=0.0) for m in moves]
+    found = [move for move in moves if move.distance > far * size or move.angle > turned]
     return tuple(sorted(found, key=lambda move: (move.distance, move.angle), reverse=True))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.arguments.values import angle_notes, number
+from zwang.assembly.contradiction import Subsets, irreducible_contradiction, with_a_loop
 from zwang.assembly.gaps import as_lengths, gaps_by_name
 from zwang.assembly.held_search import HeldSearch
 from zwang.assembly.joint_moves import off_by
@@ -81,8 +82,12 @@ def assembled(
             *(f"hold {name}" for name in held for _ in range(table.rows(name))),
         ]
         nearest = Assembly(found.q, v, t)
-        off = as_lengths(table.parts, placed, table.conditions(held).values(placed)[0], names)
-        raise table.impossible("configuration", nearest, found.values, found.slopes, names, off)
+        conditions = table.conditions(held)
+        off = as_lengths(table.parts, placed, conditions.values(placed)[0], names)
+        starts = (placed, found.q)
+        raise table.impossible(
+            "configuration", nearest, found.values, found.slopes, names, (conditions, starts), off
+        )
     if velocity == EXACT:
         table.require_velocities(found.q, v)
         new, notes = v, ()
@@ -419,7 +424,7 @@ class AssemblyTable:
     # --- refusals ---------------------------------------------------------------------------------
 
     def _conflicting(self, values: FloatArray, slopes: Any) -> tuple[int, ...] | None:
-        """An irreducible group of conditions that cannot hold together, None if none is found.
+        """An irreducible group of linearised conditions that cannot hold, None if none is found.
 
         Where the search ended, what is left of the conditions is a dependency of their slopes,
         Gᵀg = 0: conditions that leave nothing have no part in it.
@@ -470,6 +475,7 @@ class AssemblyTable:
         values: FloatArray,
         slopes: Any,
         names: Sequence[str],
+        searched: tuple[NewtonConditions, Sequence[FloatArray]] | None = None,
         placed: FloatArray | None = None,
     ) -> AssemblyError:
         """The error of joints that cannot be closed, or of drivers and held values that clash.
@@ -477,6 +483,7 @@ class AssemblyTable:
         Parameters
         ----------
         values, slopes, names : of the conditions, at the nearest state.
+        searched : of a configuration, its conditions and where searches begin.
         placed : how far each condition is from being met as the bodies are placed.
         """
         if what == "velocity" and (flat := self._without_slope(values, slopes, names)):
@@ -486,11 +493,20 @@ class AssemblyTable:
         if rows is None:
             rows = tuple(int(i) for i in np.flatnonzero(share > 1e-3 * share.max(initial=0.0)))
         owners = [self.parts.owner(name.split("[")[0]) for name in names]
-        group = tuple(dict.fromkeys(owners[i] for i in rows))
+        group, irreducible = tuple(dict.fromkeys(owners[i] for i in rows)), True
+        if searched is not None and len(values) <= SEARCHED:
+            subsets = Subsets.of(self.parts, *searched, owners)
+            group, irreducible = irreducible_contradiction(subsets, group)
+        elif searched is not None:
+            worst = owners[int(np.argmax(share))]
+            group, irreducible = with_a_loop(self.parts, group, owners, worst), False
         if what == "configuration":
             values = as_lengths(self.parts, nearest.q, values, names)
         gaps = gaps_by_name(group, owners, values)
         worst = max(gaps, key=lambda name: gaps[name])
+        opened = self._open(group, owners, placed)
+        told = listing([f"{name} by {gap:.3g}" for name, gap in opened.items()])
+        drivers = [name for name in group if name in self.equations.driver_names]
         joints = [self.parts.joints[name] for name in group if name in self.parts.joints]
         unit = ""
         if what == "configuration" and len(joints) == len(group) and is_loop(joints):
@@ -503,28 +519,29 @@ class AssemblyTable:
             ordered = ordered if shortened(ordered) != listing(ordered) else group
             found = f"{shortened([self.parts.described(name) for name in ordered])} "
             found += "contradict each other" if len(group) > 1 else "contradicts the placement"
+            found += "" if irreducible else " (perhaps not all of them have a part in it)"
             advice = "Release one of these, or change its value"
         return AssemblyError(
             f"no {what} satisfies all joints and held values",
             nearest=nearest,
             gap=sum(gaps.values()),
             group=group,
+            likely=[*opened] or drivers,
             found=f"{found}; at the nearest {what} the gaps add up to {sum(gaps.values()):.3g}"
             f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}"
-            f"{self._open(group, owners, placed)}",
+            + (f"; as placed all of these hold but {told}" if told else ""),
             advice=f"{advice}; .nearest of this error is the nearest state.",
         )
 
-    def _open(self, group: Sequence[str], owners: Sequence[str], placed: FloatArray | None) -> str:
-        """Which of a group do not hold as placed, as a clause, if these are few; else empty.
+    def _open(
+        self, group: Sequence[str], owners: Sequence[str], placed: FloatArray | None
+    ) -> dict[str, float]:
+        """Which of a group do not hold as placed, and by how much, if these are few; else none.
 
         Where all others hold, their numbers are probably right, and those of these are not.
         """
         if placed is None:
-            return ""
+            return {}
         gaps = gaps_by_name(group, owners, placed)
         gaps = {name: gap for name, gap in gaps.items() if gap > SHUT * self.size}
-        if not 0 < len(gaps) <= FEW * len(group):
-            return ""
-        told = listing([f"{name} by {gap:.3g}" for name, gap in gaps.items()])
-        return f"; as placed all of these hold but {told}"
+        return gaps if len(gaps) <= FEW * len(group) else {}

@@ -28,6 +28,7 @@ __all__ = [
     "impulse_root",
     "is_met",
     "place",
+    "search",
     "set_velocities",
     "stacked",
 ]
@@ -80,18 +81,18 @@ def place(c: NewtonConditions, q: FloatArray) -> NewtonResult:
     A search from a symmetric position, a rod at right angles to where its end has to be, ends
     between two ways out of it. Where one fails, others begin nearby, and the nearest end counts.
     """
-    found = _search(c, q)
+    found = search(c, q)
     if found.met:
         return found
     rng, nearby = np.random.default_rng(0), []
     for _ in range(NUDGES):
         nudge = NUDGE * c.size / np.sqrt(c.weights) * rng.standard_normal(len(c.weights))
-        end = _search(c, c.move(q, nudge))
+        end = search(c, c.move(q, nudge))
         nearby += [(float(np.linalg.norm(end.q - q)), end)] if end.met else []
     return min(nearby, key=lambda pair: pair[0])[1] if nearby else found
 
 
-def _search(c: NewtonConditions, q: FloatArray) -> NewtonResult:
+def search(c: NewtonConditions, q: FloatArray) -> NewtonResult:
     """Newton steps from q, each shortened until the conditions are missed by less."""
     g, G = c.values(q)
     limit = MET * max(1.0, c.size)

@@ -79,6 +79,22 @@ class PointConditions:
 
         return PointConditions(at, curvature)
 
+    def only(self, rows: np.ndarray) -> PointConditions:
+        """Some of the conditions, by number."""
+
+        def at(x: FloatArray) -> ConditionPoint:
+            here = self.at(x)
+            return ConditionPoint(
+                x, here.value[rows], here.jacobian[rows], here.limit[rows], here.slope[rows]
+            )
+
+        def curvature(x: FloatArray, lam: FloatArray) -> FloatArray:
+            every = np.zeros(len(self.at(x).value))
+            every[rows] = lam
+            return self.curvature(x, every)
+
+        return PointConditions(at, curvature)
+
     def weighted(self, scale: FloatArray) -> PointConditions:
         """The same conditions, each multiplied by a number."""
 

@@ -8,7 +8,7 @@ from zwang.assembly.large_moves import BodyMove
 from zwang.diagnosis.wording import listing
 from zwang.model_files.model import Model
 
-__all__ = ["moved_in_words"]
+__all__ = ["listed_moves", "moved_in_words"]
 
 #: Bodies that are named where assembly has moved them far.
 LISTED = 3
@@ -16,8 +16,7 @@ LISTED = 3
 
 def moved_in_words(moves: Sequence[BodyMove], model: Model) -> str:
     """What an assembly has moved far, and what to do unless [start] asks for it."""
-    told = listing([str(move) for move in moves[:LISTED]])
-    rest = f" and {len(moves) - LISTED} more" if len(moves) > LISTED else ""
+    told = listed_moves(moves)
     asked = model.start_conditions.request or model.start_conditions.q is not None
     advice = (
         ""
@@ -27,4 +26,10 @@ def moved_in_words(moves: Sequence[BodyMove], model: Model) -> str:
             "joint in [start], as hold = { PIN.angle = … }"
         )
     )
-    return f"{told}{rest}{advice}"
+    return f"{told}{advice}"
+
+
+def listed_moves(moves: Sequence[BodyMove]) -> str:
+    """How far some bodies were moved, the farthest by name."""
+    rest = [f"{len(moves) - LISTED} more"] if len(moves) > LISTED else []
+    return listing([*(str(move) for move in moves[:LISTED]), *rest])

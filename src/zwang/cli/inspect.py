@@ -13,8 +13,8 @@ import typer
 
 from zwang.analysis.later_contradictions import speeds_may_contradict
 from zwang.analysis.singular_position import rows_redundant_here_alone
-from zwang.assembly.large_moves import BodyMove, extent, large_moves
-from zwang.cli.assembled import moved_in_words
+from zwang.assembly.large_moves import BodyMove, extent, large_moves, notable_moves
+from zwang.cli.assembled import listed_moves, moved_in_words
 from zwang.cli.output import FAILURE, Printer
 from zwang.cli.run import read_given
 from zwang.cli.words import at_the_command_line
@@ -58,7 +58,7 @@ def check(
         "residual_at_start": float(max(values)),
         "moved_to_assemble": float(getattr(state, "distance", 0.0)),
     }
-    moves: tuple[BodyMove, ...] = ()
+    moves, slight = tuple[BodyMove, ...](), tuple[BodyMove, ...]()
     if model.mechanism is not None:
         parts = model.mechanism.parts
         extra = sum(b.kind is SCALAR for b in parts.bodies)
@@ -68,23 +68,36 @@ def check(
         facts |= {f"{kind.replace(' ', '_')}s": count for kind, count in joined.items()}
         facts |= {"forces": len(parts.forces) + len(parts.friction)}
         moves = large_moves(parts, state.q)
+        slight = notable_moves(parts, state.q)
+        facts["moved"] = {m.body: {"distance": m.distance, "angle": m.angle} for m in slight}
         facts["moved_far"] = {move.body: move.distance for move in moves}
         facts["size"] = extent(parts, state.q).tolist()
         facts["masses"] = _masses(model, parameters)
+<<<<<<< HEAD
         facts["gravity"] = _gravity(model, parameters)
     facts["redundant_here_alone"] = rows_redundant_here_alone(
         system, state, explanation, parameters
     )
+=======
+    alone = rows_redundant_here_alone(system, state, explanation, parameters)
+    facts["redundant_here_alone"] = alone
+>>>>>>> repair-c
     facts["contradiction"] = _contradiction(model, state, facts)
     upward = [] if model.mechanism is None else _upward(model, facts["gravity"])
     facts["notes"] = [*mass_notes(model), *upward, *_doubts(facts)]
     out.result(facts)
+<<<<<<< HEAD
     told_in_words = ("moved_far", "size", "masses", "gravity", "redundant_here_alone")
     apart = ("model", "contradiction", "notes", *told_in_words)
+=======
+    moves_and_masses = ("moved", "moved_far", "size", "masses", "redundant_here_alone")
+    apart = ("model", "contradiction", "notes", *moves_and_masses)
+>>>>>>> repair-c
     shown = {k: v for k, v in facts.items() if k not in apart}
     rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
-    if moves:
-        rows["moved to assemble"] += f": {moved_in_words(moves, model)}"
+    if slight:
+        told = moved_in_words(moves, model) if moves else listed_moves(slight)
+        rows["moved to assemble"] += f": {told}"
     if model.mechanism is not None:
         rows["size"] = _box(facts["size"], model.mechanism.parts.kind.plane)
         rows["mass"] = _weighed(facts["masses"])
@@ -183,7 +196,8 @@ def _doubts(facts: Mapping[str, Any]) -> list[str]:
             "that the mechanism may move in more ways than it has degrees of freedom elsewhere. "
             "Begin beside it, unless that is meant."
         )
-    if facts.get("drivers") and free:
+    free -= here  # of a dead center alone
+    if facts.get("drivers") and free > 0:
         told.append(
             f"beside what drivers prescribe {counted(free, 'degree')} of freedom "
             f"{'is' if free == 1 else 'are'} left: forces decide the rest of the motion."

@@ -226,7 +226,8 @@ def _redundancy(events: list[dict[str, Any]], start: float | None) -> str:
     at_first = events[0]["dependent_rows"] if events[0]["t"] == start else 0
     verb = "follows" if at_first == 1 else "follow"
     told = f"{at_first or 'none'} of the constraint equations {verb} from the others"
-    later = events[1:] if at_first else events
+    # What is known of the start is told once, though the loop meets it as well.
+    later = [e for e in events if (e["t"], e["dependent_rows"]) != (start, at_first)]
     if not later:
         return f"{told} (zwang explain names the joints)"
     changes = ", ".join(f"{e['dependent_rows']} at {e['t']:.4g} s" for e in later[:4])

@@ -125,8 +125,8 @@ class Item(Comparable):
     def located(self, error: ZwangError, asking: str = "system") -> ZwangError:
         """An error that is no mistake in one key, with the places of the entries that it mentions.
 
-        Held values come first, as they are the easiest to release; then the last entry, which found
-        the others in its way.
+        Held values come first, as they are the easiest to release; then what is likely to be wrong;
+        then the last entry, which found the others in its way.
 
         Parameters
         ----------
@@ -136,6 +136,7 @@ class Item(Comparable):
         told = [str(name).partition("[")[0] for name in names]
         if not told:
             told = re.findall(r"\w+", error.found or "")
+        likely = getattr(error, "likely", ())
         held = {name.removeprefix("hold ") for name in told if name.startswith("hold ")}
         places = []
         for table in self:
@@ -145,7 +146,8 @@ class Item(Comparable):
                     hits = [value for value in inside if value.name in held]
                     places += [(0, -value.line, value.dotted) for value in hits]
                 elif table.name in _NAMED and entry.name in told:
-                    places.append((1, -entry.line, entry.dotted))
+                    rank = 1 if entry.name in likely else 2
+                    places.append((rank, -entry.line, entry.dotted))
         whole = self.under(asking if asking in self else "system")
         found = [(-line, key) for _, line, key in sorted(places)] or [(whole.line, whole.dotted)]
         return error.located(self.document.file, found)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zwang.arguments.values import number, vector
+from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, UnknownNameError
 from zwang.multibody.builder import MechanismBuilder
 from zwang.multibody.call_log import described
@@ -331,10 +332,10 @@ class ForceBuilder(MechanismBuilder):
             coordinate, as for `actuator`, a function of (pressure, rate, t, p) or of some of these
             by name, with `pressure` the force across the axis [N] and `rate` that of the joint.
         """
-        from zwang.multibody.forces.friction import friction_by_law, friction_element
+        from zwang.multibody.forces.friction import friction_by_law, friction_element, kinds_for
 
         if joint not in self._joints:
-            raise UnknownNameError("joint with friction", joint, self._joints)
+            raise self._no_friction_in(joint, kinds_for(effort))
         if f"{joint}_friction" in self._names:
             raise InputError(
                 f"friction in {joint!r}", must="be given once", but="the joint has friction already"
@@ -351,6 +352,18 @@ class ForceBuilder(MechanismBuilder):
         else:
             self._friction.append(friction_by_law(*made, effort, numbers))
         self._accept("friction", f"{joint}_friction")
+
+    def _no_friction_in(self, name: str, kinds: tuple[str, ...]) -> InputError:
+        """The error for what is no joint: with those that can have friction, of a body its own."""
+        joints = [j for j in self._joints.values() if j.kind is not None and j.kind.name in kinds]
+        if name not in self._bodies:
+            return UnknownNameError("joint with friction", name, [j.name for j in joints])
+        body = self._bodies[name].index
+        own = [j.name for j in joints if body in j.bodies]
+        which = f", {listing(own, 'or')}" if own else f" that is {listing(kinds, 'or')}"
+        return InputError(
+            f"friction in {name!r}", must=f"be in a joint of this body{which}", but="it is the body"
+        )
 
     def _between(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTAINABLE",
     "AT_THE_END",
-    "BEGIN_BESIDE",
     "Counts",
     "looser_tolerance",
     "method_note",
@@ -31,6 +30,7 @@ __all__ = [
     "stopped_by_guard",
     "stopped_by_memory",
     "stopped_by_user",
+    "stuck_at_start",
 ]
 
 
@@ -40,8 +40,11 @@ AT_THE_END = 1e-4
 #: Tolerances below this, some thousand roundings, may ask for more than rounding leaves of states:
 #: where rows that act nearly depend on each other, it is divided by how nearly they do.
 ATTAINABLE, LOOSER = 1e-12, 10.0
-#: Advice where a run stays at the singular position it begins at, the end of its status.
-BEGIN_BESIDE = "Begin beside it"
+#: Advice where a run stays at the singular position it begins at, in its status.
+BEGIN_BESIDE = "Begin a little away from it"
+#: How the clause of a singular position begins at which a run begins, and from which its drivers
+#: ask for what cannot be reached.
+AT_THE_START = "at the start constraints"
 #: Old names of counts.
 _RENAMED = {"factorisations": "factorizations"}
 
@@ -136,23 +139,38 @@ def rounding_note(t: float, asked: float, kept: float) -> str:
     )
 
 
-def singular_place(ranks: Sequence[RankChange], end: float, drivers: Iterable[str]) -> str:
+def singular_place(
+    ranks: Sequence[RankChange],
+    end: float,
+    drivers: Iterable[str],
+    moving: Callable[[Sequence[str]], Sequence[str]] | None = None,
+) -> str:
     """The singular position at which a simulation ended, as a clause; empty if it was none.
 
     Parameters
     ----------
     ranks : what was met, the last one last.
     drivers : names of the constraints that prescribe motion.
+    moving : finds those of them that move what some constraints join, where none of them is among
+        the constraints that depend on each other.
     """
     if not ranks or not ranks[-1].dependent_rows or abs(end - ranks[-1].t) > AT_THE_END * end:
         return ""
     names = ranks[-1].names
     clause = f"constraints {', '.join(names)} depend on each other there, a singular position"
     asking = [name for name in drivers if name in names]
-    if not asking:
-        return clause
-    who = f"driver {asking[0]}" if len(asking) == 1 else f"drivers {' and '.join(asking)}"
-    return f"{clause}: {who} may ask for more than the mechanism can reach"
+    if not asking and moving is not None:
+        asking = list(moving(names))
+    return f"{clause}: {asks_too_much(asking)}" if asking else clause
+
+
+def asks_too_much(drivers: Sequence[str]) -> str:
+    """That drivers may prescribe what cannot be, as a sentence without its end."""
+    return f"{_drivers(drivers)} may ask for more than the mechanism can reach"
+
+
+def _drivers(names: Sequence[str]) -> str:
+    return f"driver {names[0]}" if len(names) == 1 else f"drivers {' and '.join(names)}"
 
 
 def method_note(was: str, now: str, t: float, *, rows_near: bool = False) -> str:
@@ -191,14 +209,12 @@ def stopped_by_collapse(t: float, step: float, until: float, place: str = "") ->
 
     Parameters
     ----------
-    place : what is known of the position it began at, `singular_place`.
+    place : what is known of the position it began at, `start_at_dead_center`.
     """
-    why = (
+    why = place or (
         "constraints may ask for what no motion can do there, or the system is stiff "
         "(integrator='radau5')"
     )
-    if place:
-        why = f"at the start {place.replace(' there,', ',')}. {BEGIN_BESIDE}"
     return (
         f"stopped at t = {t:.6g} s: steps have become as short as {step:.1e} s and stay so, of "
         f"which {(until - t) / max(step, 1e-300):.0e} would be left; {why}"
@@ -206,7 +222,11 @@ def stopped_by_collapse(t: float, step: float, until: float, place: str = "") ->
 
 
 def start_at_dead_center(
-    ranks: Iterable[RankChange], t: float, always: int, drivers: Sequence[str]
+    ranks: Iterable[RankChange],
+    t: float,
+    always: int,
+    drivers: Sequence[str],
+    beyond: Callable[[], Sequence[str]] = tuple,
 ) -> str:
     """That rows of a driver depend on others at a start and not always, as a clause; else empty.
 
@@ -214,11 +234,27 @@ def start_at_dead_center(
     ----------
     t : of the start.
     always : how many rows depend on others always.
+    beyond : finds drivers that ask for what cannot be reached from there.
     """
     for change in ranks:
-        if change.t == t and change.dependent_rows > always and set(change.names) & set(drivers):
-            return singular_place([change], t, drivers)
+        if change.t != t or change.dependent_rows <= always:
+            continue
+        own = [name for name in drivers if name in change.names]
+        if own:
+            names = f"{', '.join(change.names)} depend on each other"
+            asking = list(beyond())
+            if asking:
+                return f"{AT_THE_START} {names}, a singular position: {asks_too_much(asking)}"
+            return (
+                f"the motion begins at a dead center of {_drivers(own)}, where constraints "
+                f"{names}. {BEGIN_BESIDE}"
+            )
     return ""
+
+
+def stuck_at_start(status: str) -> bool:
+    """Whether a simulation did not get away from the singular position that it begins at."""
+    return BEGIN_BESIDE in status or AT_THE_START in status
 
 
 def stopped_by_memory(t: float, rows: int, size: float) -> str:

@@ -9,7 +9,7 @@ compiled loop integrates one program, and Python only collects what it saved.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from os import PathLike
@@ -90,6 +90,7 @@ from zwang.simulation.rank_report import (
     near_dependence,
     rank_changes,
 )
+from zwang.simulation.reach import AHEAD, drivers_beyond_reach, drivers_that_move
 from zwang.simulation.select_program import (
     LatestProgram,
     ProgramStart,
@@ -503,10 +504,10 @@ class Simulation:
             self._close()
             step = float(self.loop.memory[sh.H, 0])
             self.status = stopped_by_collapse(t, step, self.settings.until)
-        elif pace.dragging and self.settings.step == 0.0 and self._began_dead():
+        elif pace.dragging and self.settings.step == 0.0 and (dead := self._began_dead()):
             step = float(self.loop.memory[sh.H, 0])
             self._close()
-            self.status = stopped_by_collapse(t, step, self.settings.until, self._began_dead())
+            self.status = stopped_by_collapse(t, step, self.settings.until, dead)
         elif kept > MOST_MEMORY * machine_memory():
             self._close()
             self.status = stopped_by_memory(t, self.saved, kept)
@@ -754,18 +755,40 @@ class Simulation:
 
     def _place(self, end: float) -> str:
         """The singular position where no step was small enough, as a clause; else empty."""
-        drivers = self.active.equations.driver_names
-        found = singular_place(self.ranks, end, drivers)
+        drivers, begun = self.active.equations.driver_names, self.began_at[0]
+        if end - begun <= AT_THE_END * (self.settings.until - begun) and (
+            dead := self._began_dead()
+        ):
+            return dead
+        found = singular_place(self.ranks, end, drivers, self._moving)
         if found:
             return found
         y, loop = self.loop.present[:, 0], self.loop
         near = near_dependence(self.active, loop.program, y, float(loop.t[0]), self.parameters)
-        return singular_place(near, end, drivers)
+        return singular_place(near, end, drivers, self._moving)
 
     def _began_dead(self) -> str:
         """That the present stretch began at a dead center of a driver, as a clause; else empty."""
         always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
-        return start_at_dead_center(self.ranks, self.began_at[0], always, drivers)
+        begun = self.began_at[0]
+        return start_at_dead_center(self.ranks, begun, always, drivers, self._beyond_reach)
+
+    def _beyond_reach(self) -> tuple[str, ...]:
+        """Drivers that ask for what cannot be reached a little later."""
+        q, t = self._here()
+        later = t + AHEAD * (self.settings.until - self.began_at[0])
+        return drivers_beyond_reach(self.active.equations, q, later, self.p)
+
+    def _moving(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Drivers that move what some constraints join."""
+        q, t = self._here()
+        return drivers_that_move(self.active.equations, names, q, t, self.p)
+
+    def _here(self) -> tuple[FloatArray, float]:
+        """Coordinates of the system, and time, of the loop's present state."""
+        t = self.loop.t[:1]
+        y = self.loop.in_system(self.loop.present.T, t)[0]
+        return y[: len(self.system.coordinates)], float(t[0])
 
     def _lost_mass(self, code: int) -> str:
         """Which mass is not positive where the loop could not go on, as a sentence; else empty."""

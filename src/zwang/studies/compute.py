@@ -18,7 +18,7 @@ from zwang.results.event_rows import changed, with_stop
 from zwang.results.output_values import channels_used
 from zwang.results.run import Counts, Run
 from zwang.results.segments import Segment
-from zwang.results.status import BEGIN_BESIDE
+from zwang.results.status import stuck_at_start
 from zwang.results.unbounded import unbounded_at
 from zwang.simulation.ensemble import simulate_many
 from zwang.simulation.ensemble_arrays import EnsembleArrays
@@ -445,7 +445,7 @@ class _EnsembleValues:
         #: Runs that did not get away from a dead center, with no more than their start saved.
         self.stuck = ~arrays.finished & (np.isfinite(arrays.states[:, :, 0]).sum(1) < 2)
         for i in np.flatnonzero(self.stuck).tolist():
-            self.stuck[i] = runs[i].status.endswith(BEGIN_BESIDE)
+            self.stuck[i] = stuck_at_start(runs[i].status)
         #: Runs that an event stopped between two saved times, with the state in which it did.
         self.stopped = {
             i: with_stop(runs[i])

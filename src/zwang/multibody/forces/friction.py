@@ -42,17 +42,25 @@ __all__ = [
     "friction_element",
     "friction_force",
     "joint_frictions",
+    "kinds_for",
     "of_reaction",
 ]
 
 #: Joint kinds that may have friction.
 WITH_FRICTION = ("revolute", "prismatic", "cylindrical")
+#: Of these the ones whose friction may be a law of the user's.
+WITH_A_LAW = ("revolute", "prismatic")
 #: What friction is described by, in the order of its numbers.
 NUMBERS = ("coefficient", "radius", "viscous", "velocity")
 #: The same where it is viscous alone.
 VISCOUS = ("viscous",)
 #: What they are where they are not given.
 DEFAULTS = {"coefficient": None, "radius": None, "viscous": None, "velocity": 1e-3}
+
+
+def kinds_for(effort: object) -> tuple[str, ...]:
+    """Joint kinds that may have friction, by a law of the user's if one is given."""
+    return WITH_FRICTION if effort is None else WITH_A_LAW
 
 
 def friction_element(joint: Joint, element: Element, given: Mapping[str, Any]) -> Element:
@@ -99,7 +107,7 @@ def friction_by_law(
 ) -> Element:
     """Friction in a joint by a law of the user's, effort(pressure, rate, t, p)."""
     what = f"friction in {joint.name!r}"
-    _require_kind(f"{what} with an effort", joint, ("revolute", "prismatic"))
+    _require_kind(f"{what} with an effort", joint, WITH_A_LAW)
     if not callable(effort):
         raise InputError(
             f"effort of {what}", found=shown(effort), expected="a function of pressure and rate"
