@@ -73,26 +73,15 @@ def check(
         facts["moved_far"] = {move.body: move.distance for move in moves}
         facts["size"] = extent(parts, state.q).tolist()
         facts["masses"] = _masses(model, parameters)
-<<<<<<< HEAD
         facts["gravity"] = _gravity(model, parameters)
-    facts["redundant_here_alone"] = rows_redundant_here_alone(
-        system, state, explanation, parameters
-    )
-=======
     alone = rows_redundant_here_alone(system, state, explanation, parameters)
     facts["redundant_here_alone"] = alone
->>>>>>> repair-c
     facts["contradiction"] = _contradiction(model, state, facts)
     upward = [] if model.mechanism is None else _upward(model, facts["gravity"])
     facts["notes"] = [*mass_notes(model), *upward, *_doubts(facts)]
     out.result(facts)
-<<<<<<< HEAD
-    told_in_words = ("moved_far", "size", "masses", "gravity", "redundant_here_alone")
+    told_in_words = ("moved", "moved_far", "size", "masses", "gravity", "redundant_here_alone")
     apart = ("model", "contradiction", "notes", *told_in_words)
-=======
-    moves_and_masses = ("moved", "moved_far", "size", "masses", "redundant_here_alone")
-    apart = ("model", "contradiction", "notes", *moves_and_masses)
->>>>>>> repair-c
     shown = {k: v for k, v in facts.items() if k not in apart}
     rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
     if slight:
