@@ -76,6 +76,26 @@ def test_the_same_is_told_of_stored_and_repeated_runs(tmp_path):
     assert [c.drivers for c in loaded.unbounded_forces] == [("push",)]
 
 
+@pytest.mark.parametrize("at", [0.0, -0.1])
+def test_an_event_that_is_recorded_there_does_not_hide_it(at):
+    """Users put events just there, where the slider turns back."""
+    top = {"top": zw.event("foot.angle", at=at)}
+    run = pushed(even, g=9.81).simulate(until=1.0, save=0.03, events=top)
+    assert [p.drivers for p in run.unbounded_forces] == [("push",)]
+
+
+def test_of_many_bodies_no_dense_equations_are_solved(monkeypatch):
+    m, last = pushed(even, g=9.81), None
+    for k in range(60):
+        body = m.body(f"rod{k}", mass=0.1, inertia=0.01, position=(3, -0.5 - k))
+        m.revolute(f"pin{k}", last or m.ground, body, at=(3, -k))
+        last = body
+    assert m.system.equations.by_elements is not None
+    monkeypatch.setattr(zw.Run, "solutions", property(lambda _: pytest.fail("all of them")))
+    run = m.simulate(until=1.0, save=0.05)
+    assert [p.drivers for p in run.unbounded_forces] == [("push",)]
+
+
 def test_an_acceleration_across_is_enough():
     run = pushed(quicker).simulate(until=0.9)
     assert [c.drivers for c in run.unbounded_forces] == [("push",)]

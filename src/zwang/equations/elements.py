@@ -556,6 +556,18 @@ class ElementEquations(MechanismEquations):
         _, _, A = self.sparse_rows(q, v, float(t[0]), p)
         return block_diag([M[0] for M in masses], format="csr"), A
 
+    def greatest_load(
+        self, q: FloatArray, v: FloatArray, t: FloatArray, p: FloatArray, acceleration: FloatArray
+    ) -> float:
+        """The greatest force of inertia, or applied one, at states (nt, …), without constraints."""
+        masses, turning, _, _ = self.bulk.bodies(q, v, p)
+        _, starts = self.parts.places
+        sizes = [np.abs(turning + self.bulk.forces(q, v, t, p)[0]).max(initial=0.0)]
+        for i, M in enumerate(masses):
+            here = acceleration[:, starts[i] : starts[i + 1]]
+            sizes.append(np.abs(np.einsum("tij,tj->ti", M, here)).max(initial=0.0))
+        return float(max(sizes))
+
     def balance(
         self, q: FloatArray, v: FloatArray, t: FloatArray, parameters: Mapping[str, Any]
     ) -> Balance:

@@ -143,7 +143,8 @@ def _passed(run: Run) -> list[RankChange]:
 def _examined(run: Run, change: RankChange, drivers: frozenset[str]) -> UnboundedForces | None:
     """What becomes of forces beside a singular position."""
     t = change.t
-    ends = [run.t[0], run.t[-1], *(r.t for r in run.ranks), *(e.t for e in run.events)]
+    begun = (s.began.t for s in run.segments if s.began is not None)
+    ends = [run.t[0], run.t[-1], *(r.t for r in run.ranks), *begun]
     room = min(abs(t - end) for end in ends if end != t)
     after = int(np.searchsorted(run.t, t))
     speed = float(np.abs(run.v[after - 1 : after + 1]).max(initial=0.0))
@@ -198,9 +199,16 @@ def _pole(beside: Run, name: str, t: float) -> float:
 def _load(run: Run) -> float:
     """The greatest applied force or force of inertia."""
     sizes = [0.0]
-    for s in run.solutions:
-        inertia = np.einsum("...ij,...j->...i", s.terms.mass_matrix, s.acceleration)
-        sizes += [np.abs(x).max(initial=0.0) for x in (inertia, s.terms.total_force)]
+    if all(s.system.equations.by_elements is not None for s in run.segments):
+        for s, forces in run.segment_forces:
+            elements, here = s.system.equations.by_elements, slice(s.first, s.last)
+            assert elements is not None
+            state = run.q[here], run.v[here], run.t[here], s.p
+            sizes.append(elements.greatest_load(*state, forces.acceleration))
+        return max(sizes)
+    for solution in run.solutions:
+        inertia = np.einsum("...ij,...j->...i", solution.terms.mass_matrix, solution.acceleration)
+        sizes += [np.abs(x).max(initial=0.0) for x in (inertia, solution.terms.total_force)]
     return float(max(sizes))
 
 
