@@ -401,3 +401,32 @@ def test_a_point_on_a_ball_joint_is_refused_without_the_batch_of_its_samples():
     m.spherical("ball", m.ground, bob, at=(0, 0, 0))
     with pytest.raises(zw.NotUniqueError, match=r"^acceleration must be determined.*ball_phi_dot"):
         m.derive()
+
+
+def test_a_coin_whose_tensor_follows_from_letters_is_derived():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    r, mu = m.parameter("r", 0.3), m.parameter("mu", 2.0)
+    tensor = [[mu * r * r / 4, 0, 0], [0, mu * r * r / 2, 0], [0, 0, mu * r * r / 4]]
+    coin = m.body("coin", inertia=zw.inertia.tensor(mu, tensor), position=(0, 0, r))
+    at = ((0, 0, 0), (0, 0, r))
+    m.rolling_disk("road", m.ground, coin, at=at, axis="z", axis_b="y", radius=r)
+    form = m.derive(parameters={"r": sp.Symbol("r"), "mu": sp.Symbol("m")}, seconds=30)
+    # As the coin of functions, with J = m r²/4 across and twice that about the axis.
+    psi, theta, phi = (sp.Symbol(f"coin_{x}_dot") for x in ("psi", "theta", "phi"))
+    lean, g, radius = sp.symbols("coin_theta g r")
+    own = [
+        -2 * phi * theta / sp.cos(lean),
+        psi * (6 * phi + 5 * psi * sp.sin(lean)) * sp.cos(lean) / 5
+        + 4 * g * sp.sin(lean) / (5 * radius),
+        theta * (2 * phi * sp.tan(lean) - sp.Rational(5, 3) * psi * sp.cos(lean)),
+    ]
+    for one, other in zip(form.acceleration[3:], own, strict=True):
+        assert sp.simplify(one - other) == 0
+    rng = np.random.default_rng(2)
+    values = {"r": 0.45, "m": 1.3, "g": 9.81}
+    q, v = rng.uniform(-1, 1, size=(2, 6))
+    moved = m.with_parameters(r=0.45, mu=1.3).derive(solve=False)
+    terms = [moved.at(name, q, v) for name in "MQAb"]
+    wanted = zw.solve(*terms).acceleration
+    found = form.at("acceleration", q, v, parameters=values)
+    assert np.abs(found - wanted).max() <= ROUNDING * np.abs(wanted).max()

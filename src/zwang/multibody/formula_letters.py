@@ -20,7 +20,15 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
 
-__all__ = ["LETTERS", "cleaned", "gravity_letters", "in_letters", "letters_of", "owned_names"]
+__all__ = [
+    "LETTERS",
+    "cleaned",
+    "gravity_letters",
+    "in_letters",
+    "letters_of",
+    "owned_names",
+    "principal_moments",
+]
 
 #: Letters of the numbers of bodies and forces, before the name of what they belong to.
 LETTERS = {"mass": "m", "inertia": "J", "stiffness": "k", "damping": "c"}
@@ -38,7 +46,8 @@ def letters_of(
 ) -> list[str]:
     """A letter for each entry of a number of the mechanism, none for dimensions.
 
-    Entries with the same number in `order` share one.
+    Entries with the same number in `order` share one. A tensor without products of inertia, which
+    one computed from parameters may be, has the letters of its moments alone.
     """
     if name in parts.parameters:
         return [name] if flat.size == 1 else [f"{name}_{k}" for k in range(flat.size)]
@@ -48,7 +57,23 @@ def letters_of(
     base = f"{LETTERS[what]}_{re.sub(r'[^0-9A-Za-z]+', '', owner)}"
     if flat.size == 1:
         return [base]
-    return [f"{base}{k + 1}" for k in (range(flat.size) if order is None else order)]
+    moments = principal_moments(flat)
+    if moments is None or flat.size == moments.size:
+        return [f"{base}{k + 1}" for k in (range(flat.size) if order is None else order)]
+    letters = [""] * flat.size
+    letters[:: len(moments) + 1] = letters_of(parts, name, moments, order)
+    return letters
+
+
+def principal_moments(flat: FloatArray) -> FloatArray | None:
+    """The moments of inertia of a diagonal tensor, given as these or whole; else None."""
+    if flat.size == 3:
+        return flat
+    if flat.size != 9:
+        return None
+    J = flat.reshape(3, 3)
+    off = np.abs(J - np.diag(np.diag(J))).max()
+    return np.diag(J).copy() if off <= NOTHING * np.abs(J).max() else None
 
 
 def gravity_letters(flat: FloatArray) -> list[tuple[str, float]]:
