@@ -403,6 +403,68 @@ def test_a_point_on_a_ball_joint_is_refused_without_the_batch_of_its_samples():
         m.derive()
 
 
+def offset_bob(center: bool = False, **joint) -> zw.Mechanism:
+    """A body whose center is beside the hinge by a parameter, and 0.7 below it."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    c = m.parameter("c", 0.3)
+    if center:
+        tensor = np.diag((0.1, 0.2, 0.15))
+        b = m.body("bob", inertia=zw.inertia.tensor(0.5, tensor, center=(c, 0, -0.7)))
+    else:
+        b = m.body("bob", mass=0.5, inertia=(0.1, 0.2, 0.15), position=(c, 0, -0.7))
+    m.revolute("theta", m.ground, b, at=(0, 0, 0), axis="y", **joint)
+    return m
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"reference": "z"}, {"center": True}], ids=["plain", "reference", "center"]
+)
+def test_an_offset_from_a_hinge_is_exact_and_can_be_a_letter(given):
+    m = offset_bob(**given)
+    c, g, mass, J, theta = sp.symbols("c g m_bob J_bob2 theta")
+    own = mass * g * (c * sp.cos(theta) - sp.Rational(7, 10) * sp.sin(theta))
+    own /= J + mass * (c**2 + sp.Rational(49, 100))
+    form = m.derive(parameters={"c": c})
+    assert sp.simplify(form.acceleration[0] - own) == 0
+    number = m.derive().acceleration[0]
+    assert not number.atoms(sp.Float)
+    assert sp.simplify(number - own.subs(c, sp.Rational(3, 10))) == 0
+
+
+def offset_arms() -> zw.Mechanism:
+    m = plane()
+    c, L = m.parameter("c", 0.1), m.parameter("L", 1.0)
+    one = m.body("one", mass=1.0, inertia=0.2, position=(c, 0, -L / 2))
+    two = m.body("two", mass=1.0, inertia=0.2, position=(c, 0, -3 * L / 2))
+    m.revolute("a", m.ground, one, at=(0, 0, 0))
+    m.revolute("b", one, two, at=(c, 0, -L))
+    return m
+
+
+@pytest.mark.parametrize("letters", [False, True], ids=["numbers", "letters"])
+def test_two_offset_arms_move_as_the_mechanism_does(letters):
+    m = offset_arms()
+    kept = {name: sp.Symbol(name) for name in "cL"} if letters else None
+    form = m.derive(parameters=kept)
+    assert not form.acceleration.atoms(sp.Float)
+    assert not any(f.args[0].has(sp.pi) for f in form.acceleration.atoms(sp.sin, sp.cos))
+    values = {"c": 0.37, "L": 0.83} if letters else {}
+    moved, rng = m.with_parameters(**values), np.random.default_rng(1)
+    for _ in range(5):
+        q, v = rng.normal(size=8), rng.normal(size=6)
+        system = moved.system
+        state = system.assemble(
+            prefer=dict(zip(system.coordinates, q, strict=True)),
+            velocity={"prefer": dict(zip(system.velocities, v, strict=True))},
+        )
+        one, two = (np.arctan2(state.q[k + 1], state.q[k]) for k in (2, 6))
+        turns = np.array([one, two - one]), np.array([state.v[2], state.v[5] - state.v[2]])
+        found = moved.solve(state).acceleration
+        wanted = np.array([found[2], found[5] - found[2]])
+        difference = np.abs(form.at("acceleration", *turns, parameters=values) - wanted)
+        assert difference.max() <= ROUNDING * max(1.0, np.abs(wanted).max())
+
+
 def test_a_coin_whose_tensor_follows_from_letters_is_derived():
     m = zw.Mechanism(gravity=(0, 0, -9.81))
     r, mu = m.parameter("r", 0.3), m.parameter("mu", 2.0)
@@ -430,3 +492,15 @@ def test_a_coin_whose_tensor_follows_from_letters_is_derived():
     wanted = zw.solve(*terms).acceleration
     found = form.at("acceleration", q, v, parameters=values)
     assert np.abs(found - wanted).max() <= ROUNDING * np.abs(wanted).max()
+
+
+def test_a_cylinder_of_a_radius_that_is_a_letter_is_derived_without_decimals():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    r = m.parameter("r", 0.3)
+    inertia = zw.inertia.cylinder(2.0, r, 0.01, axis="y")
+    coin = m.body("coin", inertia=inertia, position=(0, 0, r))
+    at = ((0, 0, 0), (0, 0, r))
+    m.rolling_disk("road", m.ground, coin, at=at, axis="z", axis_b="y", radius=r)
+    form = m.derive(parameters={"r": sp.Symbol("r")}, seconds=30)
+    assert not form.acceleration.atoms(sp.Float)
+    assert not any(name.startswith("J_") for name in form.parameters)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.closed_form.convert import number
+from zwang.closed_form.convert import number, short_ratio
+from zwang.closed_form.decimals import too_long
 from zwang.errors import UnknownNameError
 from zwang.terms import FloatArray
 
@@ -124,6 +125,13 @@ def owned_names(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     return {name: (name.rpartition(".")[2], name.rpartition(".")[0]) for name in names}
 
 
+def is_long(x: float) -> bool:
+    """Whether a number is written as a decimal in formulas: no short ratio, nor root of one."""
+    import sympy as sp
+
+    return any(too_long(part) for part in number(float(x)).atoms(sp.Rational))
+
+
 def cleaned(values: FloatArray) -> FloatArray:
     """Numbers without the last digits, which rounding made."""
     limit = NOTHING * np.abs(values).max(initial=1.0)
@@ -131,7 +139,7 @@ def cleaned(values: FloatArray) -> FloatArray:
 
 
 def _cleaned(x: float, limit: float) -> float:
-    """A number, or zero, a multiple of `STEP`, a small ratio or its root within a limit of it."""
+    """A number, or zero, a multiple of `STEP`, a ratio or root of one within a limit of it."""
     if abs(x) <= limit or not math.isfinite(x):
         return 0.0 if abs(x) <= limit else x
     short = float(f"{x:.{DIGITS}g}")
@@ -140,4 +148,8 @@ def _cleaned(x: float, limit: float) -> float:
     turn = round(x / STEP) * STEP
     ratio = float(Fraction(x).limit_denominator(SMALL))
     root = math.copysign(math.sqrt(Fraction(x * x).limit_denominator(SMALL)), x)
-    return next((meant for meant in (turn, ratio, root) if abs(x - meant) <= limit), short)
+    found = next((meant for meant in (turn, ratio, root) if abs(x - meant) <= limit), None)
+    if found is not None:
+        return found
+    exact = short_ratio(x)
+    return short if exact is None else float(exact)
