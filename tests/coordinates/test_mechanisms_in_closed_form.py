@@ -504,3 +504,50 @@ def test_a_cylinder_of_a_radius_that_is_a_letter_is_derived_without_decimals():
     form = m.derive(parameters={"r": sp.Symbol("r")}, seconds=30)
     assert not form.acceleration.atoms(sp.Float)
     assert not any(name.startswith("J_") for name in form.parameters)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_universal_joint_has_the_angles_that_it_measures(reverse):
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bob = m.body("bob", inertia=zw.inertia.point(1.0), position=(0, 0, -1))
+    bodies = (bob, m.ground) if reverse else (m.ground, bob)
+    m.universal("cross", *bodies, at=(0, 0, 0), axis="z", reference="x")
+    found = {str(e.lhs): e.rhs for e in m.derive().equations(solved=True)}
+    first, second = "ba" if reverse else "ab"  # from the ground on
+    one, two = (sp.Symbol(f"cross_angle_{k}") for k in (first, second))
+    u, w = (sp.Symbol(f"cross_angle_{k}_dot") for k in (first, second))
+    g = sp.Symbol("g")
+    own = {
+        first: (2 * u * w * sp.sin(two) - g * sp.sin(one)) / sp.cos(two),
+        second: -(u**2 * sp.cos(two) + g * sp.cos(one)) * sp.sin(two),
+    }
+    for k, wanted in own.items():
+        assert sp.simplify(found[f"cross_angle_{k}_ddot"] - wanted) == 0
+
+
+def test_a_point_on_a_ball_joint_is_told_what_helps():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bob = m.body("bob", inertia=zw.inertia.point(1.0), position=(0, 0, -1))
+    m.spherical("ball", m.ground, bob, at=(0, 0, 0))
+    with pytest.raises(zw.NotUniqueError, match="universal joint") as caught:
+        m.derive()
+    assert "family" not in str(caught.value)
+    assert "needs rank [M; A] = 3" in str(caught.value)
+
+
+def test_letters_keep_the_underscores_of_bodies():
+    m = plane()
+    arm = m.body("left_arm", mass=1.0, inertia=0.2, position=(0, 0, -0.5))
+    m.revolute("a", m.ground, arm, at=(0, 0, 0))
+    form = m.derive()
+    assert set(form.parameters) == {"g", "m_left_arm", "J_left_arm"}
+    assert r"m_{left arm}" in form.latex()
+
+
+def test_notes_are_text_that_latex_reads(rolling_disk):
+    text = rolling_disk[1].latex()
+    notes = text[text.index("Note:") :]
+    assert text.isascii()
+    assert r"$-\pi/2$" in notes
+    assert r"$\psi_{disk}$" in notes
+    assert "disk_psi" not in notes.replace("\\", "")

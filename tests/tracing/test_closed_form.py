@@ -766,3 +766,11 @@ def test_constraints_that_agree_on_themselves_alone_are_told_how_to_be_derived()
     assert "derive(use_constraints=True)" in str(caught.value)
     form = m.derive(use_constraints=True, simplify=False, seconds=120)
     assert len(form.acceleration) == 6
+
+
+def test_help_on_quantities_names_what_there_is():
+    from zwang.closed_form.closed_form import ClosedForm
+
+    told = ClosedForm.quantities.__doc__.split("for ")[1]
+    assert all(hasattr(ClosedForm, name) for name in ("latex", "at") if f"`{name}`" in told)
+    assert "`function`" not in told

@@ -29,6 +29,11 @@ __all__ = ["Numerical", "SampledValues", "sampled"]
 COUNT = 3
 #: Attempts for each of them to find one on the constraints, and attempts in all.
 ON_CONSTRAINTS, ATTEMPTS = 7, 10
+#: What to do about accelerations that are not determined.
+UNDETERMINED = (
+    "Give what moves freely inertia, or take a joint without this motion, such as a universal "
+    "joint for a point that a ball joint holds; derive(solve=False) gives the terms alone."
+)
 
 
 class Numerical(Protocol):
@@ -159,7 +164,9 @@ def _state(
             if isinstance(error, AssemblyError):
                 contradicting = error.group
         except NotUniqueError as error:
-            raise error.alone() from None
+            raise NotUniqueError(
+                error.what, directions=error.directions, **{**error.facts, "advice": UNDETERMINED}
+            ) from None
         else:
             return q, v, t, contradicting if attempt >= ON_CONSTRAINTS else ()
     assert failure is not None

@@ -55,7 +55,7 @@ def letters_of(
     owner, _, what = name.rpartition(".")
     if what not in LETTERS or not np.any(flat):
         return [""] * flat.size
-    base = f"{LETTERS[what]}_{re.sub(r'[^0-9A-Za-z]+', '', owner)}"
+    base = f"{LETTERS[what]}_{re.sub(r'[^0-9A-Za-z_]+', '', owner)}"
     if flat.size == 1:
         return [base]
     moments = principal_moments(flat)

@@ -144,7 +144,7 @@ class ProjectedMechanism:
             for branch in self.tree.branches
             for owner in (_owner(self.tree, branch),)
             for letter in _coordinate_letters(self.tree, branch)
-            if len(branch.links) > 1 and not letter.isdigit()
+            if len(branch.links) > 1 and not letter.isdigit() and "_" not in letter
         }
 
     def fixed_dimensions(self, given: Container[str]) -> tuple[str, ...]:
@@ -606,6 +606,9 @@ def _coordinate_letters(tree: Tree, branch: Branch) -> list[str]:
         plane = tree.parts.kind.plane if branch.joint is None else None
         normal = 2 if plane is None else plane[2]  # the other two in cyclic order, as `_markers`
         return [*("xyz"[(normal + k) % 3] for k in (1, 2)), "theta"]
+    if branch.joint is not None and branch.joint.kind.name == "universal":
+        measured = list(branch.joint.kind.coordinates)  # as the joint calls them
+        return measured[::-1] if branch.reverse else measured
     return [str(number) for number in range(1, count + 1)]
 
 
