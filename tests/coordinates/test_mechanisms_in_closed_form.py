@@ -551,3 +551,22 @@ def test_notes_are_text_that_latex_reads(rolling_disk):
     assert r"$-\pi/2$" in notes
     assert r"$\psi_{disk}$" in notes
     assert "disk_psi" not in notes.replace("\\", "")
+
+
+def test_a_driven_hinge_is_what_its_driver_says_on_the_constraints():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    wheel = m.body("wheel", mass=2.0, inertia=(0.3, 0.3, 0.5))
+    bob = m.body("bob", mass=1.0, inertia=(0.1, 0.2, 0.15), position=(0.3, 0, -0.5))
+    m.revolute("axle", m.ground, wheel, at=(0, 0, 0), axis="z")
+    m.revolute("pin", wheel, bob, at=(0.3, 0, 0), axis="y")
+    m.drive("motor", "axle.angle", lambda t: 6 * t)
+    form, plain = m.derive(use_constraints=True), m.derive()
+    assert form.acceleration[0] == 0
+    assert form.multipliers[0].count_ops() < plain.multipliers[0].count_ops() / 4
+    assert not form.multipliers.has(sp.Symbol("axle"))
+    rng = np.random.default_rng(5)
+    t = rng.uniform(size=10)
+    q, v = (np.stack([x, rng.normal(size=10)], axis=-1) for x in (6 * t, np.full(10, 6.0)))
+    for name in ("acceleration", "multipliers"):
+        difference = np.abs(form.at(name, q, v, t) - plain.at(name, q, v, t)).max()
+        assert difference <= ROUNDING * np.abs(plain.at(name, q, v, t)).max()

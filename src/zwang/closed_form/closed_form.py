@@ -303,7 +303,14 @@ def derive(
             positive=[sp.cos(sp.Symbol(name)) for name in acute],
         )
         if solve:
-            samples = sampled(system, names, acute, model.unit, anywhere=not use_constraints)
+            samples = sampled(
+                system,
+                names,
+                acute,
+                model.unit,
+                anywhere=not use_constraints,
+                driven=derivation.driven.positions,
+            )
             found, more = derivation.motion(samples, limit)
             notes = (*notes, *more)
             motion = {name: _readable(x) for name, x in found.items()}

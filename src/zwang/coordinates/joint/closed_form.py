@@ -606,8 +606,9 @@ def _coordinate_letters(tree: Tree, branch: Branch) -> list[str]:
         plane = tree.parts.kind.plane if branch.joint is None else None
         normal = 2 if plane is None else plane[2]  # the other two in cyclic order, as `_markers`
         return [*("xyz"[(normal + k) % 3] for k in (1, 2)), "theta"]
-    if branch.joint is not None and branch.joint.kind.name == "universal":
-        measured = list(branch.joint.kind.coordinates)  # as the joint calls them
+    kind = None if branch.joint is None else branch.joint.kind
+    if kind is not None and kind.name == "universal":
+        measured = list(kind.coordinates)  # as the joint calls them
         return measured[::-1] if branch.reverse else measured
     return [str(number) for number in range(1, count + 1)]
 
