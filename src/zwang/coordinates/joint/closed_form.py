@@ -23,13 +23,9 @@ import numpy as np
 from zwang.caching import computed_once
 from zwang.coordinates.joint.dimensions import TRIED, DimensionPolynomials, polynomials
 from zwang.coordinates.joint.equations import FrameOnLink, Recursion
+from zwang.coordinates.joint.exact_frames import ExactFrames
 from zwang.coordinates.joint.from_bodies import symbolic
-from zwang.coordinates.joint.link_constants import (
-    OF_MARKERS,
-    LinkConstants,
-    link_constants,
-    turns,
-)
+from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.programs import JointConstants, JointCoordinateCache
 from zwang.coordinates.joint.tree import MOTIONS, STEPS, Branch, Tree
 from zwang.coordinates.joint.turns import TURNS, equal_moments, in_turns, turns_of
@@ -38,7 +34,6 @@ from zwang.errors import AssemblyError, NotApplicableError
 from zwang.multibody.formula_letters import (
     DIGITS,
     LETTERS,
-    STEP,
     cleaned,
     gravity_letters,
     is_long,
@@ -66,10 +61,8 @@ MOST_BODIES = 10
 CANCELLED = 100.0 * 10.0**-DIGITS
 #: Iterations by which states are put on constraints, and how near they come.
 ITERATIONS, CLOSED = 30, 1e-12
-#: Numbers of links by which they are placed.
-OF_PLACES = "E", "d", "h", "R", "at"
-#: Other values of dimensions for which frames have to be turned alike, and within which angle.
-DIMENSIONS_TRIED, ALIKE = 2, 1e-12
+#: Other values of dimensions for which frames have to be turned alike.
+DIMENSIONS_TRIED = 2
 
 
 @dataclass(frozen=True)
@@ -323,92 +316,50 @@ class ProjectedMechanism:
     @computed_once
     def _cleaned_numbers(self) -> FloatArray:
         """Numbers of the mechanism, of its links, and where coordinates are zero, one array."""
-        numbers = self._links(self.joints.p)
+        numbers, origin = self._constants(self.joints.p)
         vector = cleaned(numbers.vector)
         for place, value in numbers.pattern():
             vector[place] = value
-        origin = cleaned(self._origin(self.joints.p, numbers.offset))
-        return np.concatenate([cleaned(self.joints.p), vector, origin])
+        return np.concatenate([cleaned(self.joints.p), vector, cleaned(origin)])
 
     def _numbers_at(self, values: Mapping[str, float]) -> FloatArray:
         """The same for other dimensions, with all digits."""
         p = self._parameters_at(values)
-        numbers = self._links(p)
-        return np.concatenate([p, numbers.vector, self._origin(p, numbers.offset)])
+        numbers, origin = self._constants(p)
+        return np.concatenate([p, numbers.vector, origin])
 
     def _parameters_at(self, values: Mapping[str, float]) -> FloatArray:
         """Parameters of the mechanism for other dimensions."""
         mechanism = self.joints.found.mechanism
         return mechanism.parameter_vector({**self._dimension_values, **values})
 
-    def _links(self, p: FloatArray, unturned: frozenset[int] | None = None) -> LinkConstants:
-        """Constants of links, with hinges whose frames stay where the joints have them."""
-        angles = self._placed_angles(p)
-        stay = self._unturned if unturned is None else unturned
-        return link_constants(self.tree, p, {link: angles[link] for link in stay})
+    @computed_once
+    def _frames(self) -> ExactFrames:
+        return ExactFrames(self.joints, self.tree)
+
+    def _constants(self, p: FloatArray) -> tuple[LinkConstants, FloatArray]:
+        """Constants of links, and where coordinates are zero."""
+        links = self._frames.links(p, self._unturned)
+        return links, self._frames.origin(p, links.offset)
 
     @computed_once
     def _unturned(self) -> frozenset[int]:
         """Hinges whose frames stay where the joints have them.
 
-        Turned by the arctangent of a ratio of dimensions, they have decimals for numbers that are
-        typed, and no polynomials of dimensions; where there are decimals anyway, one of an angle is
-        shorter than those of its sine and cosine.
+        Where there are decimals anyway, one of an angle is shorter than those of sine and cosine.
         """
-        found = self._inexact
-        return found if self.dimensions or self._short_without(found) else frozenset()
-
-    def _short_without(self, unturned: frozenset[int]) -> bool:
-        """Whether no number of places and turns becomes a decimal with frames that stay."""
-        numbers = self._links(self.joints.p, unturned)
-        fields = [np.ravel(getattr(numbers, name)) for name in (*OF_PLACES, *OF_MARKERS)]
-        letters = [place for _, _, places in self.letters.values() for place in places]
-        own = np.delete(self.joints.p, letters)
-        origin = self._origin(self.joints.p, numbers.offset)
-        return not any(is_long(x) for part in (*fields, own, origin) for x in cleaned(part))
-
-    @computed_once
-    def _inexact(self) -> frozenset[int]:
-        """Hinges whose frames are turned by angles without exact sines, or by dimensions.
-
-        The angles of those before decide about the others, so that one is found after the other.
-        """
+        frames, p, tried = self._frames, self.joints.p, [self.joints.p]
         rng = np.random.default_rng(0)
-        tried = [self.joints.p]
         for _ in range(DIMENSIONS_TRIED if self.dimensions else 0):
             sizes = {name: float(self.parts.parameters[name]) or 1.0 for name in self.dimensions}
             values = {name: size * rng.uniform(*TRIED) for name, size in sizes.items()}
             tried.append(self._parameters_at(values))
-        placed = [self._placed_angles(p) for p in tried]
-        found: dict[int, None] = {}
-        while True:
-            turned = [
-                turns(self.tree, p, {link: angles[link] for link in found})
-                for p, angles in zip(tried, placed, strict=True)
-            ]
-            bad = next((k for k, x in enumerate(zip(*turned, strict=True)) if not _exact(x)), None)
-            if bad is None:
-                return frozenset(found)
-            found[bad] = None
-
-    def _placed_angles(self, p: FloatArray) -> dict[int, float]:
-        """Angle of the joint of each hinge as placed; zero for those that stand for others."""
-        computed = self.joints.found.tree
-        numbers = self.joints.found.with_values(p).numbers
-        placement = self._placement(p)
-        angles = {k: 0.0 for k, link in enumerate(self.tree.links) if link.motion == "revolute"}
-        for branch, same in zip(self.tree.branches, computed.branches, strict=True):
-            if branch.steps == same.steps:
-                for k, other in zip(branch.links, same.links, strict=True):
-                    if k in angles:
-                        q = float(placement[computed.links[other].q])
-                        angles[k] = q - float(numbers.offset[other])
-        return angles
-
-    def _placement(self, p: FloatArray) -> FloatArray:
-        """Coordinates of the joints as the mechanism is described with these parameters."""
-        system = self.joints.found.with_values(p).system
-        return system.carrier.placed(*self.parts.at_vector(p).start, p)[0]
+        found = frames.inexact(tried)
+        if self.dimensions or not found:
+            return found
+        letters = [place for _, _, places in self.letters.values() for place in places]
+        own = not any(is_long(x) for x in cleaned(np.delete(p, letters)))
+        return found if own and frames.all_short(p, found) else frozenset()
 
     @property
     def _dimension_values(self) -> dict[str, Any]:
@@ -441,24 +392,6 @@ class ProjectedMechanism:
             return ca.SX(ca.DM(numbers))
         order = list(self.letters)
         return found.put(numbers, {name: p[order.index(name)] for name in self.dimensions})
-
-    def _origin(self, p: FloatArray, offset: FloatArray) -> FloatArray:
-        """Where coordinates are zero: as placed, but for those of free bodies and balls.
-
-        Euler parameters stay as they are, and so do the slides and turns in place of them.
-        """
-        origin, computed = np.zeros(self.tree.nq), self.joints.found.tree
-        placement, angles = self._placement(p), self._placed_angles(p)
-        for branch, same in zip(self.tree.branches, computed.branches, strict=True):
-            for k, link in enumerate(self.tree.links[i] for i in branch.links):
-                number = branch.links[k]
-                if link.motion == "revolute":
-                    origin[link.q] = angles[number] + offset[number]
-                elif branch.steps != same.steps:
-                    origin[link.q] = offset[number]
-                elif MOTIONS[link.motion] == (1, 1):
-                    origin[link.q] = placement[computed.links[same.links[k]].q]
-        return origin
 
     # --- numbers, by which closed forms are checked -----------------------------------------------
 
@@ -564,14 +497,6 @@ def _root(condition: Callable[[FloatArray], Any], x: FloatArray) -> FloatArray:
     raise AssemblyError(
         "state for a closed form", must="satisfy the constraints", but="none was found"
     )
-
-
-def _exact(turned: Sequence[tuple[float, ...]]) -> bool:
-    """Whether angles are multiples of a step, and the same each time, but for full turns."""
-    steps = np.array(turned) / STEP
-    whole = np.round(steps)
-    alike = np.mod(whole - whole[0], 2.0 * np.pi / STEP) == 0.0
-    return bool(np.all(alike) and np.abs(steps - whole).max(initial=0.0) <= ALIKE)
 
 
 def _jacobian(recursion: Recursion, bodies: Sequence[FrameOnLink]) -> casadi.SX:
