@@ -401,3 +401,172 @@ def test_a_point_on_a_ball_joint_is_refused_without_the_batch_of_its_samples():
     m.spherical("ball", m.ground, bob, at=(0, 0, 0))
     with pytest.raises(zw.NotUniqueError, match=r"^acceleration must be determined.*ball_phi_dot"):
         m.derive()
+
+
+def offset_bob(center: bool = False, **joint) -> zw.Mechanism:
+    """A body whose center is beside the hinge by a parameter, and 0.7 below it."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    c = m.parameter("c", 0.3)
+    if center:
+        tensor = np.diag((0.1, 0.2, 0.15))
+        b = m.body("bob", inertia=zw.inertia.tensor(0.5, tensor, center=(c, 0, -0.7)))
+    else:
+        b = m.body("bob", mass=0.5, inertia=(0.1, 0.2, 0.15), position=(c, 0, -0.7))
+    m.revolute("theta", m.ground, b, at=(0, 0, 0), axis="y", **joint)
+    return m
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"reference": "z"}, {"center": True}], ids=["plain", "reference", "center"]
+)
+def test_an_offset_from_a_hinge_is_exact_and_can_be_a_letter(given):
+    m = offset_bob(**given)
+    c, g, mass, J, theta = sp.symbols("c g m_bob J_bob2 theta")
+    own = mass * g * (c * sp.cos(theta) - sp.Rational(7, 10) * sp.sin(theta))
+    own /= J + mass * (c**2 + sp.Rational(49, 100))
+    form = m.derive(parameters={"c": c})
+    assert sp.simplify(form.acceleration[0] - own) == 0
+    number = m.derive().acceleration[0]
+    assert not number.atoms(sp.Float)
+    assert sp.simplify(number - own.subs(c, sp.Rational(3, 10))) == 0
+
+
+def offset_arms() -> zw.Mechanism:
+    m = plane()
+    c, L = m.parameter("c", 0.1), m.parameter("L", 1.0)
+    one = m.body("one", mass=1.0, inertia=0.2, position=(c, 0, -L / 2))
+    two = m.body("two", mass=1.0, inertia=0.2, position=(c, 0, -3 * L / 2))
+    m.revolute("a", m.ground, one, at=(0, 0, 0))
+    m.revolute("b", one, two, at=(c, 0, -L))
+    return m
+
+
+@pytest.mark.parametrize("letters", [False, True], ids=["numbers", "letters"])
+def test_two_offset_arms_move_as_the_mechanism_does(letters):
+    m = offset_arms()
+    kept = {name: sp.Symbol(name) for name in "cL"} if letters else None
+    form = m.derive(parameters=kept)
+    assert not form.acceleration.atoms(sp.Float)
+    assert not any(f.args[0].has(sp.pi) for f in form.acceleration.atoms(sp.sin, sp.cos))
+    values = {"c": 0.37, "L": 0.83} if letters else {}
+    moved, rng = m.with_parameters(**values), np.random.default_rng(1)
+    for _ in range(5):
+        q, v = rng.normal(size=8), rng.normal(size=6)
+        system = moved.system
+        state = system.assemble(
+            prefer=dict(zip(system.coordinates, q, strict=True)),
+            velocity={"prefer": dict(zip(system.velocities, v, strict=True))},
+        )
+        one, two = (np.arctan2(state.q[k + 1], state.q[k]) for k in (2, 6))
+        turns = np.array([one, two - one]), np.array([state.v[2], state.v[5] - state.v[2]])
+        found = moved.solve(state).acceleration
+        wanted = np.array([found[2], found[5] - found[2]])
+        difference = np.abs(form.at("acceleration", *turns, parameters=values) - wanted)
+        assert difference.max() <= ROUNDING * max(1.0, np.abs(wanted).max())
+
+
+def test_a_coin_whose_tensor_follows_from_letters_is_derived():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    r, mu = m.parameter("r", 0.3), m.parameter("mu", 2.0)
+    tensor = [[mu * r * r / 4, 0, 0], [0, mu * r * r / 2, 0], [0, 0, mu * r * r / 4]]
+    coin = m.body("coin", inertia=zw.inertia.tensor(mu, tensor), position=(0, 0, r))
+    at = ((0, 0, 0), (0, 0, r))
+    m.rolling_disk("road", m.ground, coin, at=at, axis="z", axis_b="y", radius=r)
+    form = m.derive(parameters={"r": sp.Symbol("r"), "mu": sp.Symbol("m")}, seconds=30)
+    # As the coin of functions, with J = m r²/4 across and twice that about the axis.
+    psi, theta, phi = (sp.Symbol(f"coin_{x}_dot") for x in ("psi", "theta", "phi"))
+    lean, g, radius = sp.symbols("coin_theta g r")
+    own = [
+        -2 * phi * theta / sp.cos(lean),
+        psi * (6 * phi + 5 * psi * sp.sin(lean)) * sp.cos(lean) / 5
+        + 4 * g * sp.sin(lean) / (5 * radius),
+        theta * (2 * phi * sp.tan(lean) - sp.Rational(5, 3) * psi * sp.cos(lean)),
+    ]
+    for one, other in zip(form.acceleration[3:], own, strict=True):
+        assert sp.simplify(one - other) == 0
+    rng = np.random.default_rng(2)
+    values = {"r": 0.45, "m": 1.3, "g": 9.81}
+    q, v = rng.uniform(-1, 1, size=(2, 6))
+    moved = m.with_parameters(r=0.45, mu=1.3).derive(solve=False)
+    terms = [moved.at(name, q, v) for name in "MQAb"]
+    wanted = zw.solve(*terms).acceleration
+    found = form.at("acceleration", q, v, parameters=values)
+    assert np.abs(found - wanted).max() <= ROUNDING * np.abs(wanted).max()
+
+
+def test_a_cylinder_of_a_radius_that_is_a_letter_is_derived_without_decimals():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    r = m.parameter("r", 0.3)
+    inertia = zw.inertia.cylinder(2.0, r, 0.01, axis="y")
+    coin = m.body("coin", inertia=inertia, position=(0, 0, r))
+    at = ((0, 0, 0), (0, 0, r))
+    m.rolling_disk("road", m.ground, coin, at=at, axis="z", axis_b="y", radius=r)
+    form = m.derive(parameters={"r": sp.Symbol("r")}, seconds=30)
+    assert not form.acceleration.atoms(sp.Float)
+    assert not any(name.startswith("J_") for name in form.parameters)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_universal_joint_has_the_angles_that_it_measures(reverse):
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bob = m.body("bob", inertia=zw.inertia.point(1.0), position=(0, 0, -1))
+    bodies = (bob, m.ground) if reverse else (m.ground, bob)
+    m.universal("cross", *bodies, at=(0, 0, 0), axis="z", reference="x")
+    found = {str(e.lhs): e.rhs for e in m.derive().equations(solved=True)}
+    first, second = "ba" if reverse else "ab"  # from the ground on
+    one, two = (sp.Symbol(f"cross_angle_{k}") for k in (first, second))
+    u, w = (sp.Symbol(f"cross_angle_{k}_dot") for k in (first, second))
+    g = sp.Symbol("g")
+    own = {
+        first: (2 * u * w * sp.sin(two) - g * sp.sin(one)) / sp.cos(two),
+        second: -(u**2 * sp.cos(two) + g * sp.cos(one)) * sp.sin(two),
+    }
+    for k, wanted in own.items():
+        assert sp.simplify(found[f"cross_angle_{k}_ddot"] - wanted) == 0
+
+
+def test_a_point_on_a_ball_joint_is_told_what_helps():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    bob = m.body("bob", inertia=zw.inertia.point(1.0), position=(0, 0, -1))
+    m.spherical("ball", m.ground, bob, at=(0, 0, 0))
+    with pytest.raises(zw.NotUniqueError, match="universal joint") as caught:
+        m.derive()
+    assert "family" not in str(caught.value)
+    assert "needs rank [M; A] = 3" in str(caught.value)
+
+
+def test_letters_keep_the_underscores_of_bodies():
+    m = plane()
+    arm = m.body("left_arm", mass=1.0, inertia=0.2, position=(0, 0, -0.5))
+    m.revolute("a", m.ground, arm, at=(0, 0, 0))
+    form = m.derive()
+    assert set(form.parameters) == {"g", "m_left_arm", "J_left_arm"}
+    assert r"m_{left arm}" in form.latex()
+
+
+def test_notes_are_text_that_latex_reads(rolling_disk):
+    text = rolling_disk[1].latex()
+    notes = text[text.index("Note:") :]
+    assert text.isascii()
+    assert r"$-\pi/2$" in notes
+    assert r"$\psi_{disk}$" in notes
+    assert "disk_psi" not in notes.replace("\\", "")
+
+
+def test_a_driven_hinge_is_what_its_driver_says_on_the_constraints():
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    wheel = m.body("wheel", mass=2.0, inertia=(0.3, 0.3, 0.5))
+    bob = m.body("bob", mass=1.0, inertia=(0.1, 0.2, 0.15), position=(0.3, 0, -0.5))
+    m.revolute("axle", m.ground, wheel, at=(0, 0, 0), axis="z")
+    m.revolute("pin", wheel, bob, at=(0.3, 0, 0), axis="y")
+    m.drive("motor", "axle.angle", lambda t: 6 * t)
+    form, plain = m.derive(use_constraints=True), m.derive()
+    assert form.acceleration[0] == 0
+    assert form.multipliers[0].count_ops() < plain.multipliers[0].count_ops() / 4
+    assert not form.multipliers.has(sp.Symbol("axle"))
+    rng = np.random.default_rng(5)
+    t = rng.uniform(size=10)
+    q, v = (np.stack([x, rng.normal(size=10)], axis=-1) for x in (6 * t, np.full(10, 6.0)))
+    for name in ("acceleration", "multipliers"):
+        difference = np.abs(form.at(name, q, v, t) - plain.at(name, q, v, t)).max()
+        assert difference <= ROUNDING * np.abs(plain.at(name, q, v, t)).max()

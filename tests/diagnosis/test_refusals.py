@@ -55,7 +55,7 @@ def test_directions_without_mass_or_constraint_are_named(seed):
     assert not found.well_posed
     with pytest.raises(
         NotUniqueError,
-        match=r"acceleration must be determined by mass or constraints \(rank \[M; A\] =",
+        match=r"acceleration must be determined by mass or constraints \(needs rank \[M; A\] =",
     ):
         solve_terms(terms)
 
@@ -66,9 +66,9 @@ def test_the_direction_is_told_in_words():
         ScaledTerms.of(EquationTerms.of(M, [0, 0, 0], [[0, 2, 1]], [0], coordinates=list("xyz")))
     )
     assert str(error) == (
-        "acceleration must be determined by mass or constraints (rank [M; A] = 3), but there is a "
-        "direction with neither (y and z move together, z = −2 y). Give y or z mass or a "
-        "constraint, or ask for all solutions with family=True."
+        "acceleration must be determined by mass or constraints (needs rank [M; A] = 3), but "
+        "there is a direction with neither (y and z move together, z = −2 y). Give y or z mass "
+        "or a constraint, or ask for all solutions with family=True."
     )
     assert_close(error.directions, [[0], [1], [-2]])
 

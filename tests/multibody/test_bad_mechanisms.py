@@ -197,6 +197,11 @@ def name_that_is_no_word():
     zw.Mechanism().body("left arm", mass=1)
 
 
+@planted("name of body must begin with a letter, but '1' begins with a digit.")
+def name_that_begins_with_a_digit():
+    zw.Mechanism().body("1", mass=1)
+
+
 @planted("body 'pin' must have a name of its own, but a joint has the same name.")
 def name_taken():
     m, _ = pendulum()

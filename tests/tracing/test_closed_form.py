@@ -1,5 +1,6 @@
 """Closed forms: worked examples of Udwadia & Kalaba and Blajer symbol by symbol, and their use."""
 
+import re
 import sys
 
 import numpy as np
@@ -766,3 +767,57 @@ def test_constraints_that_agree_on_themselves_alone_are_told_how_to_be_derived()
     assert "derive(use_constraints=True)" in str(caught.value)
     form = m.derive(use_constraints=True, simplify=False, seconds=120)
     assert len(form.acceleration) == 6
+
+
+def test_help_on_quantities_names_what_there_is():
+    from zwang.closed_form.closed_form import ClosedForm
+
+    told = re.findall(r"`(\w+)`", ClosedForm.quantities.__doc__)
+    assert told
+    assert all(hasattr(ClosedForm, name) for name in told)
+
+
+def hung(rod):
+    """A particle on a rod of length R."""
+    return zw.System(
+        ["x", "y", "z"],
+        parameters={"m": 1.0, "g": 9.81, "R": 1.0},
+        mass=lambda p: p.m * np.eye(3),
+        force=lambda p: [0, 0, -p.m * p.g],
+        constraints={"rod": rod},
+    )
+
+
+def test_a_length_written_with_its_root_shortens_as_its_square_does():
+    square = hung(lambda q, p: q @ q - p.R**2).derive(use_constraints=True)
+    system = hung(lambda q, p: np.sqrt(q @ q) - p.R)
+    root = system.derive(use_constraints=True)
+    assert root.acceleration == square.acceleration
+    m, g, R, z, u, v, w = symbols("m g R z x_dot y_dot z_dot")
+    assert is_zero(root.multipliers[0] - m * (g * z - u**2 - v**2 - w**2) / R)
+    for k in range(3):
+        place = np.random.default_rng(k).normal(size=3)
+        state = system.assemble(prefer=dict(zip("xyz", place, strict=True)))
+        expected = system.solve(state)
+        assert np.abs(root.at("acceleration", state) - expected.acceleration).max() < 1e-12
+        assert np.abs(root.at("multipliers", state) - expected.multipliers).max() < 1e-12
+
+
+def test_coordinates_that_are_functions_of_time_are_put_in_where_that_is_shorter():
+    system = zw.System(
+        ["a", "b"],
+        parameters={"J": 2.0, "m": 1.5},
+        mass=lambda q, p: np.array(
+            [[p.J + p.m * np.sin(q[1]) ** 2, p.m * np.cos(q[1])], [p.m * np.cos(q[1]), p.m]]
+        ),
+        constraints={"motor": lambda q, t: np.sin(q[0] - t**2)},
+    )
+    form = system.derive(use_constraints=True)
+    t = symbols("t")
+    assert form.acceleration[0] == 2
+    assert is_zero(form.acceleration[1] + 2 * sp.cos(symbols("b")))
+    q, v = np.array([0.49, 0.3]), np.array([1.4, -0.8])
+    expected = system.solve(q, v, 0.7)
+    for name in ("acceleration", "constraint_force", "multipliers"):
+        assert np.abs(form.at(name, q, v, 0.7) - getattr(expected, name)).max() < 1e-12
+    assert not form.multipliers.has(t)

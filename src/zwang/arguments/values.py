@@ -85,6 +85,10 @@ def checked_names(what: str, names: Sequence[str], known: Collection[str] = ()) 
 
 def check_name(kind: str, name: Any) -> None:
     """Refuse a name that is no word."""
+    if isinstance(name, str) and name[:1].isdigit() and f"_{name}".isidentifier():
+        raise InputError(
+            f"name of {kind}", must="begin with a letter", but=f"{name!r} begins with a digit"
+        )
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise InputError(
             f"name of {kind}",

@@ -42,6 +42,8 @@ CHECK_DIGITS = 60
 NOTE_WIDTH = 80
 TERMS = ("M", "Q", "A", "b", "C", "N", "n0")
 MOTION = ("acceleration", "constraint_force", "multipliers")
+#: What notes have that is no text of LaTeX.
+_IN_MATH = {"−π/2": r"$-\pi/2$", "π/2": r"$\pi/2$", "π": r"$\pi$", "−": "$-$"}
 _LATEX = {"n0": "n_0", "constraint_force": "Q_c"}
 
 
@@ -89,7 +91,7 @@ class ClosedForm(Displayed):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names of what there is, for `latex`, `function` and square brackets."""
+        """Names of what there is, for `latex`, `at` and square brackets."""
         return (*TERMS, *self._motion)
 
     def __getitem__(self, name: str) -> sp.ImmutableDenseMatrix:
@@ -161,13 +163,28 @@ class ClosedForm(Displayed):
             label = rf"\mathbf{{{label[:1]}}}{label[1:]}" if clash else label
             lines.append(f"{label} &= {self._latex(value)}")
         told = self.notes if notes else ()
-        lines += [rf"&\text{{{part}}}" for note in told for part in _latex_lines(note)]
+        lines += [rf"&\text{{{part}}}" for note in told for part in self._latex_lines(note)]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def _latex(self, e: Any) -> str:
         import sympy as sp
 
         return sp.latex(e, symbol_names=dict(self.names.latex), mat_delim="[")
+
+    def _latex_lines(self, note: str) -> list[str]:
+        """A sentence as text of LaTeX, in lines that fit a page; coordinates as in formulas."""
+        symbols = {s.name: s for s in (*self.names.coordinates, *self.names.velocities)}
+
+        def word(found: re.Match[str]) -> str:
+            text = found[0]
+            if text in symbols and "_" in text:  # others may be words or axes
+                return f"${self._latex(symbols[text])}$".replace(" ", "~")
+            if text in _IN_MATH:
+                return _IN_MATH[text]
+            return re.sub(r"([_&%#${}])", r"\\\1", text)
+
+        plain = re.sub(r"−?π/2|\w+|\W", word, note)
+        return textwrap.wrap(f"Note: {plain}.", NOTE_WIDTH, break_on_hyphens=False)
 
     def _letters(self) -> set[Any]:
         """All symbols in use."""
@@ -221,12 +238,6 @@ class ClosedForm(Displayed):
                 raise UnknownNameError("parameter", name, self.parameters)
         values |= {**self.parameters, **(parameters or {})}
         return _evaluated(self[quantity], values)
-
-
-def _latex_lines(note: str) -> list[str]:
-    """A sentence as text of LaTeX, in lines that fit a page."""
-    plain = re.sub(r"([_&%#${}])", r"\\\1", note)
-    return textwrap.wrap(f"Note: {plain}.", NOTE_WIDTH)
 
 
 def _evaluated(matrix: Any, values: Mapping[str, Any]) -> FloatArray:
@@ -292,7 +303,14 @@ def derive(
             positive=[sp.cos(sp.Symbol(name)) for name in acute],
         )
         if solve:
-            samples = sampled(system, names, acute, model.unit, anywhere=not use_constraints)
+            samples = sampled(
+                system,
+                names,
+                acute,
+                model.unit,
+                anywhere=not use_constraints,
+                driven=derivation.driven.positions,
+            )
             found, more = derivation.motion(samples, limit)
             notes = (*notes, *more)
             motion = {name: _readable(x) for name, x in found.items()}

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     import casadi
     import sympy as sp
 
-__all__ = ["REFUSED", "number", "to_sympy"]
+__all__ = ["REFUSED", "number", "short_ratio", "to_sympy"]
 
 #: Operations without a readable closed form.
 REFUSED = ("remainder", "erfinv")
 
 #: Numbers with no more digits than this are taken to be typed, not computed.
 TYPED_DIGITS = 12
+#: Largest product of the two numbers of a ratio by which a float is replaced, and share of it that
+#: a sum or product of a few floats is off.
+RATIO, OFF = 10**6, 1e-15
 #: Units in the last place by which a function of a rounded argument is off.
 ROUNDING = 2
 
@@ -99,10 +102,24 @@ def number(value: float) -> Any:
         ratio = Fraction(value / scale).limit_denominator(1000)
         if _same(float(ratio) * scale, value):
             return sp.Rational(ratio.numerator, ratio.denominator) * unit
+    short = short_ratio(value)
+    if short is not None and _same(float(short), value):
+        return sp.Rational(short.numerator, short.denominator)
     square = Fraction(value * value).limit_denominator(100)
     if _same(math.copysign(math.sqrt(square), value), value):
         return (1 if value > 0 else -1) * sp.sqrt(sp.Rational(square.numerator, square.denominator))
     return sp.Rational(decimal)
+
+
+def short_ratio(value: float, off: float = OFF) -> Fraction | None:
+    """The ratio p/q with a small product p q that a number is but for rounding, if there is one.
+
+    So few ratios are short that none is met by chance: 1/30000 is one, and 12345/67890 is not.
+    """
+    if not math.isfinite(value) or not 1.0 / RATIO <= abs(value) <= RATIO:
+        return None
+    ratio = Fraction(value).limit_denominator(math.isqrt(int(RATIO / abs(value))) or 1)
+    return ratio if abs(float(ratio) - value) <= off * abs(value) else None
 
 
 def _same(x: float, y: float) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["with_decimals"]
+__all__ = ["too_long", "with_decimals"]
 
 #: Integers with more digits are written as decimals, which have so many.
 LONGEST, DIGITS = 8, 13
@@ -25,7 +25,7 @@ def with_decimals(e: sp.Expr) -> sp.Expr:
     """The expression with decimals for ratios of long numbers; others stay exact."""
     import sympy as sp
 
-    if not any(_is_long(x) for x in e.atoms(sp.Rational)):
+    if not any(too_long(x) for x in e.atoms(sp.Rational)):
         return e
     if e.is_Add:  # a number before a sum would be multiplied into it, and alpha be 1.0*alpha
         summands: Any = e.args
@@ -34,7 +34,8 @@ def with_decimals(e: sp.Expr) -> sp.Expr:
     return _times(coefficient, rest)
 
 
-def _is_long(x: Any) -> bool:
+def too_long(x: Any) -> bool:
+    """Whether a ratio is of long numbers."""
     return max(abs(int(x.p)), int(x.q)) >= 10**LONGEST
 
 
@@ -52,7 +53,7 @@ def _decimal(e: Any) -> tuple[Any, Any]:
         return coefficient**e.exp, rest**e.exp
     if e.is_Add:
         pairs = [_decimal(x) for x in e.args]
-        if not any(_is_long(c) for c, _ in pairs if c.is_Rational):
+        if not any(too_long(c) for c, _ in pairs if c.is_Rational):
             return sp.S.One, sp.Add(*(_times(c, x) for c, x in pairs))
         largest = max((c for c, _ in pairs), key=abs)
         return largest, sp.Add(*(_times(c / largest, x) for c, x in pairs))
@@ -67,8 +68,8 @@ def _times(coefficient: Any, rest: Any) -> Any:
     """The product, with a decimal for a ratio of long numbers."""
     import sympy as sp
 
-    if coefficient.is_Rational and _is_long(coefficient):
+    if coefficient.is_Rational and too_long(coefficient):
         near = coefficient.limit_denominator(SMALL)
-        meant = abs(near - coefficient) <= SIMPLE_WITHIN * abs(coefficient) and not _is_long(near)
+        meant = abs(near - coefficient) <= SIMPLE_WITHIN * abs(coefficient) and not too_long(near)
         coefficient = near if meant else sp.Float(coefficient, DIGITS)
     return coefficient * rest

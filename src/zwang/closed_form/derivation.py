@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from zwang.closed_form.algebra import Algebra
 from zwang.closed_form.budget import Budget
 from zwang.closed_form.convert import to_sympy
-from zwang.closed_form.motion import AlgebraTerms, solve
+from zwang.closed_form.motion import AlgebraMotion, AlgebraTerms, solve
 from zwang.closed_form.present import Presenter
 from zwang.closed_form.roots import with_short_roots
+from zwang.closed_form.substitutions import Driven, driven, known_roots, with_roots
 from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, NotApplicableError
 
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
     from zwang.closed_form.samples import SampledValues
     from zwang.tracing.traced_model import TracedModel
 
+    Matrices = dict[str, sp.MutableDenseMatrix]
+
 __all__ = ["Derivation"]
+
+#: Terms of a constraint that may say outright what a coordinate or a root is.
+SHORT = 12
 
 
 class Derivation:
@@ -69,19 +76,59 @@ class Derivation:
             (lam, names.multipliers),
         ]
         self._given = with_short_roots(to_sympy(traced, inputs), budget, positive)
-        self._budget = budget
+        self._budget, self._names = budget, names
         budget.begin(0, sum(len(matrix.flat()) for matrix in self._given.values()))
         given = (e for matrix in self._given.values() for e in matrix.flat())
-        unit = [[names.coordinates[k] for k in group] for group in model.unit]
-        self._algebra = Algebra(given, budget, unit)
-        self._elements = {
-            name: [self._encoded(e) for e in matrix.flat()] for name, matrix in self._given.items()
-        }
+        self._unit = [[names.coordinates[k] for k in group] for group in model.unit]
+        self._algebra = Algebra(given, budget, self._unit)
+        self._elements = self._encoded(self._algebra, self._given)
         self._presenter = Presenter(self._algebra)
 
-    def _encoded(self, e: sp.Expr) -> Any:
-        self._budget.step()
-        return self._algebra.encode(e)
+    def _encoded(self, algebra: Algebra, given: Matrices) -> dict[str, list[Any]]:
+        """Elements of an algebra for the entries of matrices."""
+        found: dict[str, list[Any]] = {}
+        for name, matrix in given.items():
+            found[name] = []
+            for e in matrix.flat():
+                self._budget.step()
+                found[name].append(algebra.encode(e))
+        return found
+
+    @cached_property
+    def _conditions(self) -> list[sp.Expr]:
+        """What vanishes on the constraints at the level of positions, if these may be used."""
+        short = (x for x in self._elements.get("position", ()) if 0 < len(x.numer) <= SHORT)
+        return [self._presenter.expression(x) for x in short]
+
+    @cached_property
+    def driven(self) -> Driven:
+        """Coordinates that constraints give as functions of time, if these may be used."""
+        return driven(self._conditions, self._names)
+
+    def _forms(self) -> list[tuple[Algebra, Matrices, dict[str, list[Any]], list[Any]]]:
+        """In which forms terms are solved: algebra, terms, their elements, what else vanishes.
+
+        Where constraints may be used, roots that they give are put in; and in another form the
+        coordinates that they give as functions of time.
+        """
+        names = self._names
+        roots, squares = known_roots(self._conditions, {*names.coordinates, *names.velocities})
+        forms = [(self._algebra, self._given, self._elements, [])]
+        if roots:
+            given = {k: m.applyfunc(lambda e: with_roots(e, roots)) for k, m in self._given.items()}
+            forms = [self._another(given, squares)]
+        if self.driven.values:
+            given = {name: m.subs(self.driven.values) for name, m in forms[0][1].items()}
+            forms.append(self._another(given, [e.subs(self.driven.values) for e in squares]))
+        return forms
+
+    def _another(
+        self, given: Matrices, zeros: Sequence[sp.Expr]
+    ) -> tuple[Algebra, Matrices, dict[str, list[Any]], list[Any]]:
+        every = [*(e for matrix in given.values() for e in matrix.flat()), *zeros]
+        algebra = Algebra(every, self._budget, self._unit)
+        elements = self._encoded(algebra, given)
+        return algebra, given, elements, [algebra.encode(e) for e in zeros]
 
     def terms(self, names: Sequence[str]) -> dict[str, sp.MutableDenseMatrix]:
         """The named terms, simplified if that was asked for."""
@@ -104,8 +151,6 @@ class Derivation:
         self, samples: SampledValues, limit: int
     ) -> tuple[dict[str, sp.MutableDenseMatrix], tuple[str, ...]]:
         """Acceleration, constraint force and multipliers, and notes about them."""
-        import sympy as sp
-
         if not self._linear:
             raise NotApplicableError(
                 "closed form of the acceleration",
@@ -113,11 +158,33 @@ class Derivation:
                 but="does not exist for a non-ideal law that is nonlinear in its own reaction",
                 advice="Use derive(solve=False) for the terms, with the multipliers as symbols.",
             )
-        rows, e = self._rows, self._elements
+        solved = [self._solved(*form, samples, limit) for form in self._forms()]
+        motion, found = solved[0]
+        for other, _ in solved[1:]:
+            motion = {name: _shorter(matrix, other[name]) for name, matrix in motion.items()}
+        notes = self._notes(found.rows, samples.contradicting, least_norm=found.least_norm)
+        return motion, notes
+
+    def _solved(
+        self,
+        algebra: Algebra,
+        given: Matrices,
+        e: dict[str, list[Any]],
+        zeros: list[Any],
+        samples: SampledValues,
+        limit: int,
+    ) -> tuple[Matrices, AlgebraMotion]:
+        """The motion of terms in one form, as expressions and as elements."""
+        import sympy as sp
+
+        def rows(name: str) -> list[list[Any]]:
+            height, width = given[name].shape
+            return [e[name][i * width : (i + 1) * width] for i in range(height)]
+
         terms = AlgebraTerms(rows("M"), e["Q"], rows("A"), e["b"], e["C_0"], rows("C_lam"))
-        found = solve(terms, samples, self._algebra, limit)
-        zeros = [x for name in ("position", "rate") for x in e.get(name, ())]
-        presenter = Presenter(self._algebra, zeros)
+        found = solve(terms, samples, algebra, limit)
+        zeros = [*(x for name in ("position", "rate") for x in e.get(name, ())), *zeros]
+        presenter = Presenter(algebra, zeros)
         form = presenter.expression if self.simplify else presenter.plain
         self._budget.begin(2, 2 * len(found.acceleration) + len(found.multipliers))
 
@@ -125,20 +192,14 @@ class Derivation:
             self._budget.step()
             return form(x)
 
-        motion = {
+        motion: Matrices = {
             "acceleration": sp.Matrix([show(x) for x in found.acceleration]),
             "constraint_force": sp.Matrix([show(x) for x in found.force]),
             "multipliers": sp.Matrix(
                 len(found.multipliers), 1, [show(x) for x in found.multipliers]
             ),
         }
-        notes = self._notes(found.rows, samples.contradicting, least_norm=found.least_norm)
-        return motion, notes
-
-    def _rows(self, name: str) -> list[list[Any]]:
-        height, width = self._given[name].shape
-        flat = self._elements[name]
-        return [flat[i * width : (i + 1) * width] for i in range(height)]
+        return motion, found
 
     def _notes(
         self, rows: list[int], contradicting: Sequence[str], *, least_norm: bool
@@ -157,6 +218,14 @@ class Derivation:
             else "multipliers are those of the other rows, and zero for these"
         )
         return (*notes, f"{what} from the others: {', '.join(left_out)}; {how}")
+
+
+def _shorter(one: Any, other: Any) -> Any:
+    """Of each entry the shorter form, the first of two that are as long."""
+    import sympy as sp
+
+    pairs = zip(one.flat(), other.flat(), strict=True)
+    return sp.Matrix(*one.shape, [min(pair, key=lambda e: int(e.count_ops())) for pair in pairs])
 
 
 def _about_contradiction(names: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +29,11 @@ __all__ = ["Numerical", "SampledValues", "sampled"]
 COUNT = 3
 #: Attempts for each of them to find one on the constraints, and attempts in all.
 ON_CONSTRAINTS, ATTEMPTS = 7, 10
+#: What to do about accelerations that are not determined.
+UNDETERMINED = (
+    "Give what moves freely inertia, or take a joint without this motion, such as a universal "
+    "joint for a point that a ball joint holds; derive(solve=False) gives the terms alone."
+)
 
 
 class Numerical(Protocol):
@@ -76,6 +81,7 @@ def sampled(
     unit: Sequence[Sequence[int]] = (),
     *,
     anywhere: bool = True,
+    driven: Mapping[int, Any] | None = None,
 ) -> SampledValues:
     """Random states that satisfy the constraints, and the motion there.
 
@@ -83,10 +89,22 @@ def sampled(
     came in that way take the default of the entry they stand for, or random values. Acute angles
     stay between −π/2 and π/2, and groups of coordinates of unit length have it. Where no state on
     the constraints is found, one anywhere will do, unless formulas hold on the constraints alone.
+    Driven coordinates are looked for near what drives them, a SymPy expression of time and letters:
+    sin(q − f) vanishes half a turn from there too.
     """
     rng = np.random.default_rng(0)
     parameters, extra = _parameters(system.definition, names, rng)
-    states = [_state(system, rng, parameters, acute, unit, anywhere=anywhere) for _ in range(COUNT)]
+
+    def near(t: float) -> dict[int, float]:
+        numbers = {**extra, names.time.name: t}
+        return {
+            k: float(f.subs({s: numbers[s.name] for s in f.free_symbols}))
+            for k, f in (driven or {}).items()
+        }
+
+    states = [
+        _state(system, rng, parameters, acute, unit, near, anywhere=anywhere) for _ in range(COUNT)
+    ]
     groups = [s[3] for s in states]
     q, v, t = (np.array([s[k] for s in states], dtype=float) for k in range(3))
     solution = system.solve(q, v, t, parameters=parameters)
@@ -128,6 +146,7 @@ def _state(
     parameters: Mapping[str, Any],
     acute: Sequence[str],
     unit: Sequence[Sequence[int]],
+    near: Callable[[float], Mapping[int, float]],
     *,
     anywhere: bool,
 ) -> tuple[Any, Any, float, tuple[str, ...]]:
@@ -143,6 +162,8 @@ def _state(
             q[list(group)] /= np.linalg.norm(q[list(group)])
         v = rng.normal(size=len(definition.velocities))
         t = float(rng.uniform())
+        for k, value in near(t).items():
+            q[k] = value
         assembled = False
         try:
             if definition.constraints and (attempt < ON_CONSTRAINTS or not anywhere):
@@ -159,7 +180,9 @@ def _state(
             if isinstance(error, AssemblyError):
                 contradicting = error.group
         except NotUniqueError as error:
-            raise error.alone() from None
+            raise NotUniqueError(
+                error.what, directions=error.directions, **{**error.facts, "advice": UNDETERMINED}
+            ) from None
         else:
             return q, v, t, contradicting if attempt >= ON_CONSTRAINTS else ()
     assert failure is not None

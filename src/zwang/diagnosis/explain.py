@@ -231,7 +231,7 @@ def not_unique_error(scaled_one: ScaledTerms) -> NotUniqueError:
     return NotUniqueError(
         "acceleration",
         directions=directions,
-        must=f"be determined by mass or constraints (rank [M; A] = {len(names)})",
+        must=f"be determined by mass or constraints (needs rank [M; A] = {len(names)})",
         but=f"{many} with neither ({'; '.join(said)})",
         advice=f"Give {listing(_moved(directions, names), 'or')} mass or a constraint, "
         "or ask for all solutions with family=True.",

@@ -167,7 +167,8 @@ def _require_free_names(root: Item, values: Mapping[str, Any]) -> None:
             if item.name in taken:
                 raise item.error(f"{item.name!r}, {taken[item.name]} too", "a unique name")
             if not item.name.isidentifier():
-                raise item.error(repr(item.name), "a name of letters, digits and _")
+                first = " that begins with a letter" if item.name[:1].isdigit() else ""
+                raise item.error(repr(item.name), f"a name of letters, digits and _{first}")
             taken[item.name] = f"one of [{kind}]"
     for entry in root["system"]["coordinates"] if "system" in values else ():
         if entry.value in taken:

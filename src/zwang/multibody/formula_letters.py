@@ -13,14 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.closed_form.convert import number
+from zwang.closed_form.convert import number, short_ratio
+from zwang.closed_form.decimals import too_long
 from zwang.errors import UnknownNameError
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
 
-__all__ = ["LETTERS", "cleaned", "gravity_letters", "in_letters", "letters_of", "owned_names"]
+__all__ = [
+    "LETTERS",
+    "cleaned",
+    "gravity_letters",
+    "in_letters",
+    "letters_of",
+    "owned_names",
+    "principal_moments",
+]
 
 #: Letters of the numbers of bodies and forces, before the name of what they belong to.
 LETTERS = {"mass": "m", "inertia": "J", "stiffness": "k", "damping": "c"}
@@ -38,17 +47,34 @@ def letters_of(
 ) -> list[str]:
     """A letter for each entry of a number of the mechanism, none for dimensions.
 
-    Entries with the same number in `order` share one.
+    Entries with the same number in `order` share one. A tensor without products of inertia, which
+    one computed from parameters may be, has the letters of its moments alone.
     """
     if name in parts.parameters:
         return [name] if flat.size == 1 else [f"{name}_{k}" for k in range(flat.size)]
     owner, _, what = name.rpartition(".")
     if what not in LETTERS or not np.any(flat):
         return [""] * flat.size
-    base = f"{LETTERS[what]}_{re.sub(r'[^0-9A-Za-z]+', '', owner)}"
+    base = f"{LETTERS[what]}_{re.sub(r'[^0-9A-Za-z_]+', '', owner)}"
     if flat.size == 1:
         return [base]
-    return [f"{base}{k + 1}" for k in (range(flat.size) if order is None else order)]
+    moments = principal_moments(flat)
+    if moments is None or flat.size == moments.size:
+        return [f"{base}{k + 1}" for k in (range(flat.size) if order is None else order)]
+    letters = [""] * flat.size
+    letters[:: len(moments) + 1] = letters_of(parts, name, moments, order)
+    return letters
+
+
+def principal_moments(flat: FloatArray) -> FloatArray | None:
+    """The moments of inertia of a diagonal tensor, given as these or whole; else None."""
+    if flat.size == 3:
+        return flat
+    if flat.size != 9:
+        return None
+    J = flat.reshape(3, 3)
+    off = np.abs(J - np.diag(np.diag(J))).max()
+    return np.diag(J).copy() if off <= NOTHING * np.abs(J).max() else None
 
 
 def gravity_letters(flat: FloatArray) -> list[tuple[str, float]]:
@@ -99,6 +125,13 @@ def owned_names(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     return {name: (name.rpartition(".")[2], name.rpartition(".")[0]) for name in names}
 
 
+def is_long(x: float) -> bool:
+    """Whether a number is written as a decimal in formulas: no short ratio, nor root of one."""
+    import sympy as sp
+
+    return any(too_long(part) for part in number(float(x)).atoms(sp.Rational))
+
+
 def cleaned(values: FloatArray) -> FloatArray:
     """Numbers without the last digits, which rounding made."""
     limit = NOTHING * np.abs(values).max(initial=1.0)
@@ -106,7 +139,7 @@ def cleaned(values: FloatArray) -> FloatArray:
 
 
 def _cleaned(x: float, limit: float) -> float:
-    """A number, or zero, a multiple of `STEP`, a small ratio or its root within a limit of it."""
+    """A number, or zero, a multiple of `STEP`, a ratio or root of one within a limit of it."""
     if abs(x) <= limit or not math.isfinite(x):
         return 0.0 if abs(x) <= limit else x
     short = float(f"{x:.{DIGITS}g}")
@@ -115,4 +148,8 @@ def _cleaned(x: float, limit: float) -> float:
     turn = round(x / STEP) * STEP
     ratio = float(Fraction(x).limit_denominator(SMALL))
     root = math.copysign(math.sqrt(Fraction(x * x).limit_denominator(SMALL)), x)
-    return next((meant for meant in (turn, ratio, root) if abs(x - meant) <= limit), short)
+    found = next((meant for meant in (turn, ratio, root) if abs(x - meant) <= limit), None)
+    if found is not None:
+        return found
+    exact = short_ratio(x)
+    return short if exact is None else float(exact)

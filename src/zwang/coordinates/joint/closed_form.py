@@ -21,16 +21,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.caching import computed_once
-from zwang.coordinates.joint.dimensions import DimensionPolynomials, polynomials
+from zwang.coordinates.joint.dimensions import TRIED, DimensionPolynomials, polynomials
 from zwang.coordinates.joint.equations import FrameOnLink, Recursion
+from zwang.coordinates.joint.exact_frames import ExactFrames
 from zwang.coordinates.joint.from_bodies import symbolic
-from zwang.coordinates.joint.link_constants import LinkConstants, link_constants
+from zwang.coordinates.joint.link_constants import LinkConstants
 from zwang.coordinates.joint.programs import JointConstants, JointCoordinateCache
 from zwang.coordinates.joint.tree import MOTIONS, STEPS, Branch, Tree
 from zwang.coordinates.joint.turns import TURNS, equal_moments, in_turns, turns_of
 from zwang.equations.contract import Equations
 from zwang.errors import AssemblyError, NotApplicableError
-from zwang.multibody.formula_letters import DIGITS, LETTERS, cleaned, gravity_letters, letters_of
+from zwang.multibody.formula_letters import (
+    DIGITS,
+    LETTERS,
+    cleaned,
+    gravity_letters,
+    is_long,
+    letters_of,
+)
 from zwang.multibody.frozen import Parts
 from zwang.multibody.terms import MechanismSymbols, model_of
 from zwang.solvers.dense import solve
@@ -53,6 +61,8 @@ MOST_BODIES = 10
 CANCELLED = 100.0 * 10.0**-DIGITS
 #: Iterations by which states are put on constraints, and how near they come.
 ITERATIONS, CLOSED = 30, 1e-12
+#: Other values of dimensions for which frames have to be turned alike.
+DIMENSIONS_TRIED = 2
 
 
 @dataclass(frozen=True)
@@ -127,7 +137,7 @@ class ProjectedMechanism:
             for branch in self.tree.branches
             for owner in (_owner(self.tree, branch),)
             for letter in _coordinate_letters(self.tree, branch)
-            if len(branch.links) > 1 and not letter.isdigit()
+            if len(branch.links) > 1 and not letter.isdigit() and "_" not in letter
         }
 
     def fixed_dimensions(self, given: Container[str]) -> tuple[str, ...]:
@@ -306,20 +316,50 @@ class ProjectedMechanism:
     @computed_once
     def _cleaned_numbers(self) -> FloatArray:
         """Numbers of the mechanism, of its links, and where coordinates are zero, one array."""
-        numbers = link_constants(self.tree, self.joints.p)
+        numbers, origin = self._constants(self.joints.p)
         vector = cleaned(numbers.vector)
         for place, value in numbers.pattern():
             vector[place] = value
-        origin = cleaned(self._origin(self.joints, numbers.offset))
-        return np.concatenate([cleaned(self.joints.p), vector, origin])
+        return np.concatenate([cleaned(self.joints.p), vector, cleaned(origin)])
 
     def _numbers_at(self, values: Mapping[str, float]) -> FloatArray:
         """The same for other dimensions, with all digits."""
-        joints = self.joints.found.with_values(
-            self.joints.found.mechanism.parameter_vector({**self._dimension_values, **values})
-        )
-        numbers = link_constants(self.tree, joints.p)
-        return np.concatenate([joints.p, numbers.vector, self._origin(joints, numbers.offset)])
+        p = self._parameters_at(values)
+        numbers, origin = self._constants(p)
+        return np.concatenate([p, numbers.vector, origin])
+
+    def _parameters_at(self, values: Mapping[str, float]) -> FloatArray:
+        """Parameters of the mechanism for other dimensions."""
+        mechanism = self.joints.found.mechanism
+        return mechanism.parameter_vector({**self._dimension_values, **values})
+
+    @computed_once
+    def _frames(self) -> ExactFrames:
+        return ExactFrames(self.joints, self.tree)
+
+    def _constants(self, p: FloatArray) -> tuple[LinkConstants, FloatArray]:
+        """Constants of links, and where coordinates are zero."""
+        links = self._frames.links(p, self._unturned)
+        return links, self._frames.origin(p, links.offset)
+
+    @computed_once
+    def _unturned(self) -> frozenset[int]:
+        """Hinges whose frames stay where the joints have them.
+
+        Where there are decimals anyway, one of an angle is shorter than those of sine and cosine.
+        """
+        frames, p, tried = self._frames, self.joints.p, [self.joints.p]
+        rng = np.random.default_rng(0)
+        for _ in range(DIMENSIONS_TRIED if self.dimensions else 0):
+            sizes = {name: float(self.parts.parameters[name]) or 1.0 for name in self.dimensions}
+            values = {name: size * rng.uniform(*TRIED) for name, size in sizes.items()}
+            tried.append(self._parameters_at(values))
+        found = frames.inexact(tried)
+        if self.dimensions or not found:
+            return found
+        letters = [place for _, _, places in self.letters.values() for place in places]
+        own = not any(is_long(x) for x in cleaned(np.delete(p, letters)))
+        return found if own and frames.all_short(p, found) else frozenset()
 
     @property
     def _dimension_values(self) -> dict[str, Any]:
@@ -352,21 +392,6 @@ class ProjectedMechanism:
             return ca.SX(ca.DM(numbers))
         order = list(self.letters)
         return found.put(numbers, {name: p[order.index(name)] for name in self.dimensions})
-
-    def _origin(self, joints: JointConstants, offset: FloatArray) -> FloatArray:
-        """Where coordinates are zero: as placed, but for those of free bodies and balls.
-
-        Euler parameters stay as they are, and so do the slides and turns in place of them.
-        """
-        origin, computed = np.zeros(self.tree.nq), self.joints.found.tree
-        placement, _ = joints.system.placement
-        for branch, same in zip(self.tree.branches, computed.branches, strict=True):
-            for k, link in enumerate(self.tree.links[i] for i in branch.links):
-                if branch.steps != same.steps:
-                    origin[link.q] = offset[branch.links[k]]
-                elif MOTIONS[link.motion] == (1, 1):
-                    origin[link.q] = placement[computed.links[same.links[k]].q]
-        return origin
 
     # --- numbers, by which closed forms are checked -----------------------------------------------
 
@@ -506,6 +531,10 @@ def _coordinate_letters(tree: Tree, branch: Branch) -> list[str]:
         plane = tree.parts.kind.plane if branch.joint is None else None
         normal = 2 if plane is None else plane[2]  # the other two in cyclic order, as `_markers`
         return [*("xyz"[(normal + k) % 3] for k in (1, 2)), "theta"]
+    kind = None if branch.joint is None else branch.joint.kind
+    if kind is not None and kind.name == "universal":
+        measured = list(kind.coordinates)  # as the joint calls them
+        return measured[::-1] if branch.reverse else measured
     return [str(number) for number in range(1, count + 1)]
 
 

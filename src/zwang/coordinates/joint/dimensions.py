@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.closed_form.convert import short_ratio
 from zwang.errors import InputError
 from zwang.terms import FloatArray
 
@@ -32,6 +33,9 @@ DEGREE = 3
 TRIED = 0.6, 1.5
 #: What rounding leaves of a polynomial, as a share of the largest value, and of a coefficient.
 LEFT, ROUNDED = 1e-11, 1e-9
+#: Share of a coefficient that rounding leaves once all short ones are known, and digits of one that
+#: is taken to be typed.
+KNOWN, TYPED = 1e-11, 8
 #: Largest denominator of a coefficient that is taken for a ratio.
 DENOMINATOR = 1000
 
@@ -124,6 +128,8 @@ def polynomials(
     scale = np.prod(sizes**powers, axis=-1)
     top = np.abs(rows).max(initial=1.0)
     exact = np.array([[_simple(c, top) for c in row] for row in found / scale[:, None]])
+    for place in range(exact.shape[1]):
+        exact[:, place] = _sharpened(exact[:, place], rows[:, place], monomials, scale)
     left = np.abs((monomials * scale) @ exact - rows).max(initial=0.0)
     if not left <= LEFT * top:
         word = "dimension" if len(names) == 1 else "dimensions"
@@ -135,6 +141,26 @@ def polynomials(
             advice=f"Give a number, as in parameters={{{names[0]!r}: {defaults[names[0]]:g}}}.",
         )
     return DimensionPolynomials(names, powers, exact)
+
+
+def _sharpened(
+    coefficients: FloatArray, values: FloatArray, monomials: FloatArray, scale: FloatArray
+) -> FloatArray:
+    """Coefficients of which small ones have more digits: they are fitted when large ones are known.
+
+    A thin cylinder has (3 r² + h²)/12, of which h² is lost in the rounding of r².
+    """
+    long = np.array([float(Fraction(c).limit_denominator(DENOMINATOR)) != c for c in coefficients])
+    if not long.any():
+        return coefficients
+    found = coefficients.copy()
+    rest = values - monomials[:, ~long] @ (coefficients * scale)[~long]
+    fitted = np.linalg.lstsq(monomials[:, long], rest, rcond=None)[0] / scale[long]
+    for k, c in zip(np.flatnonzero(long), fitted.tolist(), strict=True):
+        ratio, decimal = short_ratio(c, KNOWN), float(f"{c:.{TYPED}g}")
+        near = abs(decimal - c) <= KNOWN * abs(c)
+        found[k] = decimal if near else c if ratio is None else float(ratio)
+    return found
 
 
 def _simple(value: float, top: float) -> float:

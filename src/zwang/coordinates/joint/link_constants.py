@@ -29,7 +29,7 @@ from zwang.multibody.terms import body_slots
 from zwang.rotation.quaternion import from_rotation_matrix
 from zwang.terms import FloatArray
 
-__all__ = ["OF_BODIES", "OF_LINKS", "LinkConstants", "link_constants", "marked"]
+__all__ = ["OF_BODIES", "OF_LINKS", "LinkConstants", "link_constants", "marked", "turns"]
 
 #: Axes whose directions differ by less than this are parallel; lengths below it, relative, vanish.
 PARALLEL = 1e-13
@@ -169,16 +169,36 @@ def marked(tree: Tree) -> list[tuple[int, Element, int]]:
     ]
 
 
-def link_constants(tree: Tree, p: FloatArray) -> LinkConstants:
-    """The numbers of a tree for the parameters p of its mechanism."""
-    return _Placing(tree, p).result()
+def link_constants(
+    tree: Tree, p: FloatArray, placed: Mapping[int, float] | None = None
+) -> LinkConstants:
+    """The numbers of a tree for the parameters p of its mechanism.
+
+    Parameters
+    ----------
+    placed : hinge → angle of its joint as placed, for hinges whose frames are to have an angle of
+        zero there instead of standing where most numbers vanish.
+    """
+    return _Placing(tree, p, placed).result()
+
+
+def turns(tree: Tree, p: FloatArray, placed: Mapping[int, float]) -> list[tuple[float, ...]]:
+    """For each hinge by which angles its frame, and that of the next hinge, were turned about z.
+
+    None for others, and for those in `placed`.
+    """
+    return _Placing(tree, p, placed).turns
 
 
 class _Placing:
     """Frames of links and bodies, first at the markers of the joints, then as they are best."""
 
-    def __init__(self, tree: Tree, p: FloatArray) -> None:
+    def __init__(
+        self, tree: Tree, p: FloatArray, placed: Mapping[int, float] | None = None
+    ) -> None:
         self.tree, self.p, n, nb = tree, p, len(tree.links), len(tree.parts.bodies)
+        self.placed = placed or {}
+        self.turns: list[tuple[float, ...]] = [()] * n
         self.E, self.d = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
         self.h, self.offset = np.zeros(n), np.zeros(n)
         self.R, self.at = np.tile(np.eye(3), (nb + 1, 1, 1)), np.zeros((nb + 1, 3))
@@ -237,6 +257,10 @@ class _Placing:
     def _turn(self, link: int) -> None:
         """Turn the frame of a hinge about z, and move it along z, to where most numbers vanish."""
         tree = self.tree
+        if link in self.placed:
+            angle = -self.placed[link] - self.offset[link]
+            self._move(link, np.array([np.cos(angle), np.sin(angle), 0.0]), 0.0)
+            return
         bodies, children = self.bodies[link], self.children[link]
         hinges = [k for k in children if tree.links[k].motion == "revolute"]
         if hinges:
@@ -255,6 +279,13 @@ class _Placing:
             x, sigma = np.array([d[0], d[1], 0.0]), float(d[2])
             length = float(np.linalg.norm(x))
             x = x / length if length > PARALLEL * self.size else np.array([1.0, 0.0, 0.0])
+        self._move(link, x, sigma)
+        back = self._turn_placement(hinges[0], kappa) if hinges else 0.0
+        self.turns[link] = (float(np.arctan2(x[1], x[0])), back)
+
+    def _move(self, link: int, x: FloatArray, sigma: float) -> None:
+        """Turn the frame of a hinge about z so that x is its own, and move it along z."""
+        bodies, children = self.bodies[link], self.children[link]
         turn = np.array([[x[0], -x[1], 0.0], [x[1], x[0], 0.0], [0.0, 0.0, 1.0]])
         self.offset[link] += np.arctan2(x[1], x[0])
         self.h[link] += sigma
@@ -263,18 +294,23 @@ class _Placing:
             self.R[body], self.at[body] = turn.T @ self.R[body], turn.T @ (self.at[body] - z)
         for k in children:
             self.E[k], self.d[k] = turn.T @ self.E[k], turn.T @ (self.d[k] - z)
-        if hinges:
-            self._turn_placement(hinges[0], kappa)
 
-    def _turn_placement(self, link: int, kappa: float) -> None:
-        """Let x of a hinge's placement be the parent's, and slide it along its axis."""
+    def _turn_placement(self, link: int, kappa: float) -> float:
+        """Let x of a hinge's placement be the parent's, and slide it along its axis.
+
+        Returns
+        -------
+        Angle : by which it is turned for that.
+        """
         w = self.E[link][:, 2]
         self.d[link] = self.d[link] - kappa * w
         self.h[link] += kappa
         E = np.array([[1.0, 0.0, 0.0], [0.0, w[2], w[1]], [0.0, -w[1], w[2]]])
         back = E.T @ self.E[link]  # a turn about z, which the angle takes over
-        self.offset[link] += np.arctan2(back[1, 0], back[0, 0])
+        angle = float(np.arctan2(back[1, 0], back[0, 0]))
+        self.offset[link] += angle
         self.E[link] = E
+        return angle
 
     def _center(self, bodies: list[int]) -> FloatArray:
         masses = [self._inertia(b)[0] for b in bodies]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.coordinates.joint.tree import Branch, Step, Tree
+from zwang.multibody.formula_letters import principal_moments
 from zwang.multibody.frozen import Parts
 from zwang.rotation.quaternion import rotation_matrix
-from zwang.terms import FloatArray
 
 __all__ = ["TURNS", "equal_moments", "in_turns", "turns_of"]
 
@@ -22,6 +22,8 @@ TURNS = "psi", "theta", "phi"
 ABOUT = {0: (2, 1, 0), 1: (2, 0, 1), 2: (0, 1, 2)}
 #: Sine of the second angle above which a body as placed is too near to where the others are one.
 STEEP = 0.9
+#: Share of the largest moment of inertia within which two are equal.
+EQUAL = 1e-13
 
 
 def in_turns(tree: Tree) -> Tree:
@@ -67,8 +69,13 @@ def _sequence(parts: Parts, body: int) -> tuple[int, int, int]:
 
 
 def equal_moments(parts: Parts, name: str) -> list[int]:
-    """For each moment of inertia of a body about its axes the first that is equal to it."""
-    values: FloatArray = np.ravel(parts.all_parameters[f"{name}.inertia"])
-    if values.size != 3:
+    """For each moment of inertia of a body about its axes the first that is equal to it.
+
+    That of a tensor whose products of inertia are zero is equal up to rounding, as it may be
+    computed from parameters.
+    """
+    moments = principal_moments(np.ravel(parts.all_parameters[f"{name}.inertia"]))
+    if moments is None:
         return [0, 1, 2]
-    return [values.tolist().index(value) for value in values.tolist()]
+    near = np.abs(moments[:, None] - moments) <= EQUAL * np.abs(moments).max()
+    return [int(k) for k in near.argmax(axis=1)]
