@@ -25,6 +25,25 @@ def door():
         "of_outputs": lambda c: c["both"] + 3.0 * c["turned"],
         "half_of_outputs": lambda c: c["both"] + c["one"],
         "square": lambda c: (c["low.force.z"] + c["high.force.z"]) ** 2,
+        "squares": lambda c: c["low.force.z"] ** 2 + c["high.force.z"] ** 2,
+        "level": lambda c: c["low.force.x"] + c["high.force.x"],
+        "across": lambda c: c["low.force.y"] + c["high.force.y"],
+        "net": lambda c: np.sqrt(c["level"] ** 2 + c["across"] ** 2 + c["both"] ** 2),
+        "net_of_one": lambda c: np.sqrt(c["level"] ** 2 + c["one"] ** 2),
+        "heavy": lambda c: zw.where(c["both"] > 60.0, 1.0, 0.0),
+        "where": lambda c: zw.where(c["low.force.z"] > 60.0, 1.0, 0.0),
+        "far": lambda c: zw.where(c["low.force.z"] > 1e9, 1.0, 0.0),
+        "sign": lambda c: np.sign(c["low.force.z"] - 60.0),
+        "which": lambda c: zw.where(
+            c["low.force.z"] > c["high.force.z"] + 50.0, c["low.angle"], 7.0
+        ),
+        "whole": lambda c: np.floor(c["low.force.z"]),
+        "most": lambda c: np.maximum(c["low.force.z"], 1e9),
+        "switched": lambda c, t: zw.where((t > 0.33) & (t < 0.37), c["low.force.z"], 0.0),
+        "beside_much": lambda c: 1e10 * (c["low.force.z"] + c["high.force.z"]) + c["low.force.z"],
+        "much_of_one": lambda c: (
+            1e10 * c["low.force.z"] + c["low.force.z"] + 1e10 * c["high.force.z"]
+        ),
         "closing": lambda c: c["closer.torque"],
         "place": lambda c: c["leaf.position.x"],
     }
@@ -33,8 +52,14 @@ def door():
     return m
 
 
-DETERMINATE = ("both", "vectors", "turned", "tilt", "of_outputs", "closing", "place")
-OPEN = ("difference", "one", "tilt_wrong", "half_of_outputs", "square")
+DETERMINATE = (
+    *("both", "vectors", "turned", "tilt", "of_outputs", "closing", "place"),
+    *("square", "net", "heavy"),
+)
+OPEN = (
+    *("difference", "one", "tilt_wrong", "half_of_outputs", "squares", "net_of_one"),
+    *("where", "far", "sign", "which", "whole", "most", "switched", "beside_much", "much_of_one"),
+)
 
 
 @pytest.fixture(scope="module")
