@@ -446,17 +446,35 @@ def test_a_report_and_its_explanation_count_bodies_alike():
     assert "2 bodies" not in html
 
 
+def cells_of(html, joint):
+    row = re.search(rf"<tr><td>{joint}</td>.*?</tr>", html)[0]
+    return re.findall(r"<td class=n>(.*?)</td>", row)
+
+
 def test_forces_that_are_rounding_beside_others_are_zero_and_have_no_time():
+    """A force holds the weight of a block across its guide: nothing pushes it there."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    block = m.body("block", inertia=zw.inertia.box(1.0, (0.1, 0.1, 0.1)))
+    m.prismatic("guide", m.ground, block, at=(0, 0, 0), axis=(0.36, 0.48, -0.8))
+    m.force("across", block, (9.81 * 0.36 * 0.8, 9.81 * 0.48 * 0.8, 9.81 * 0.36))
+    run = m.simulate(until=0.1)
+    assert 0.0 < np.abs(run["guide.force"]).max() < 1e-13
+    assert cells_of(reactions(run, run), "guide")[:2] == ["0", "–"]
+
+
+def test_the_force_of_a_light_body_by_itself_is_no_rounding_of_others():
     m = zw.Mechanism(gravity=(0, 0, -9.81))
     rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, 0, 0))
     m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
-    idle = m.body("idle", inertia=zw.inertia.rod(1e-12, 1.0), position=(5.0, 0, 0))
-    m.revolute("held", m.ground, idle, at=(4.5, 0, 0), axis="y")
+    light = m.body("light", inertia=zw.inertia.rod(1e-12, 1.0), position=(5.0, 0, 0))
+    m.revolute("held", m.ground, light, at=(4.5, 0, 0), axis="y")
     run = m.simulate(until=0.1)
-    rows = dict(re.findall(r"<tr><td>(pin|held)</td>(.*?)</tr>", reactions(run, run)))
-    cells = re.findall(r"<td class=n>(.*?)</td>", rows["held"])
-    assert cells[:2] == ["0", "–"]
-    assert float(re.findall(r"<td class=n>(.*?)</td>", rows["pin"])[0]) > 1.0
+    html = reactions(run, run)
+    pin, held = (
+        float(cells_of(html, joint)[0].replace("\N{MINUS SIGN}", "-")) for joint in ("pin", "held")
+    )
+    assert pin > 1.0
+    assert np.isclose(held, 1e-12 * pin, rtol=1e-2, atol=0.0)
 
 
 def test_charts_are_seen_on_light_and_dark_cards():
