@@ -83,7 +83,7 @@ def output_is_determinate(run: Run, output: OwnOutput, looks: list[Look]) -> boo
             found = _change(run, look, name, entries)
             if found is None:
                 return False
-            hashes = (x.element_hash() for x in symbols.elements())
+            hashes = (symbols[k].element_hash() for k in range(symbols.numel()))
             quantities |= dict(zip(hashes, found, strict=True))
         i, p = look.row, run.system.parameter_vector(look.segment.parameters)
         state = [run.q[i], run.v[i], run.t[i], p, *(x[i] for x in given.values())]
