@@ -223,6 +223,24 @@ def test_a_constant_energy_is_a_line_in_the_middle_with_ticks_in_full(run):
     assert np.ptp(moving.lines[0].get_ydata()) > 0.8 * (high - low)
 
 
+@pytest.mark.parametrize("height", [0.0, 1e6])
+@pytest.mark.parametrize("damping", [0.0, 0.05])
+def test_the_height_of_a_mechanism_does_not_hide_what_dampers_take(height, damping):
+    """A potential is known but for a constant: at 1e6 m it is 2e6 times what goes to and fro."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, height))
+    m.revolute("pin", m.ground, rod, at=(0, height))
+    m.torsion_spring("damper", m.ground, rod, at=(0, height), damping=damping)
+    run = m.simulate(until=1.0)
+    (axis,) = run.plot("energy").axes
+    low, high = axis.get_ylim()
+    assert 0.1 < (high - low) / run.kinetic_energy.max() < 0.3
+    if damping:
+        assert np.ptp(run.energy) > 0.8 * (high - low)
+    else:
+        assert np.ptp(run.energy) < 1e-5 * (high - low)
+
+
 def test_panels_for_a_paper_are_tall_with_keys_above_and_labels_in_one_line(run):
     figure = run.plot("pin.force", "pin.angle", style="paper")
     figure.draw_without_rendering()

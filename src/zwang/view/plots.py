@@ -37,6 +37,8 @@ ONE_OF_MANY = "dashed: indeterminate, the value of least norm"
 KEYS = 0.35
 #: Change of the energy, against the largest kinetic one, that is the tolerance of a run.
 CONSERVED = 1e-6
+#: Change of the energy, against itself, that rounding leaves of a constant.
+ROUNDED_ENERGY = 1e-12
 #: Panels of joints, and of drivers, in a figure for which no channels were named.
 MOST_PANELS = 8
 
@@ -218,11 +220,13 @@ def _without_rounding(axis: Axes, energies: Sequence[Run]) -> None:
     if not every.size:
         return
     low, high = float(every.min()), float(every.max())
-    size, least = max(abs(low), abs(high)), LEAST_SPAN
-    if energies:
-        moving = [float(np.max(run.kinetic_energy, initial=0.0)) for run in energies]
-        size, least = max(size, *moving), CONSERVED
-    if high - low <= least * size:
+    size = max(abs(low), abs(high))
+    nothing = LEAST_SPAN * size
+    if energies:  # a potential is known but for a constant: that one rounds, and sets no scale
+        moving = max(float(np.max(run.kinetic_energy, initial=0.0)) for run in energies)
+        nothing = max(CONSERVED * moving, ROUNDED_ENERGY * size)
+        size = moving if moving > LEAST_SPAN * size else size
+    if high - low <= nothing:
         middle, room = 0.5 * (low + high), 0.1 * size or 1.0
         axis.set_ylim(middle - room, middle + room)
 
