@@ -420,6 +420,10 @@ def test_tables_of_forces_look_at_all_saved_states_and_charts_keep_their_peaks()
         (lambda q: -9.81 * q[0], (-1, 0, 0)),
         (None, None),
         (lambda q: 2.0 * (q[0] ** 2 + q[1] ** 2 + q[2] ** 2), None),
+        (lambda q: 50.0 * q[0] ** 2 + 9.81 * q[1], (0, 1, 0)),
+        (lambda q: 1e6 + 9.81 * q[1] + 50.0 * (q[0] - 3.0) ** 2 + q[2] ** 4, (0, 1, 0)),
+        (lambda q: 50.0 * q[0] ** 2, None),
+        (lambda q: -1.0 / np.sqrt((q[0] + 5.0) ** 2 + (0.1 * q[1]) ** 2 + (0.1 * q[2]) ** 2), None),
     ],
 )
 def test_the_floor_of_points_is_normal_to_gravity(potential, up):
