@@ -223,6 +223,22 @@ def test_a_constant_energy_is_a_line_in_the_middle_with_ticks_in_full(run):
     assert np.ptp(moving.lines[0].get_ydata()) > 0.8 * (high - low)
 
 
+@pytest.mark.parametrize("style", ["screen", "paper"])
+def test_a_dollar_is_money_where_it_begins_no_formula(style):
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0))
+    m.output("cost", lambda c: 2.0 * c["energy"], unit="US$")
+    m.output("odd", lambda c: 2.0 * c["energy"], unit=r"$\frac$")
+    run = m.simulate(until=0.1)
+    titles = {"pin.angle": r"$\theta$", "pin.angle_rate": r"$\nothing$"}
+    figure = run.plot("cost", "odd", "pin.angle", "pin.angle_rate", titles=titles, style=style)
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_ylabel() == "cost [US$]"
+    assert [axis.yaxis.label.get_parse_math() for axis in figure.axes] == [True, False, True, False]
+    run.plot("pin.angle", against="odd", style=style).draw_without_rendering()
+
+
 @pytest.mark.parametrize("height", [0.0, 1e6])
 @pytest.mark.parametrize("damping", [0.0, 0.05])
 def test_the_height_of_a_mechanism_does_not_hide_what_dampers_take(height, damping):
