@@ -8,6 +8,7 @@ import numpy as np
 
 from zwang.results.channel_catalog import PARTS
 from zwang.results.determined import PASSPORT_ROWS, determined
+from zwang.results.parameter_entries import entry_of_parameter
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
@@ -68,6 +69,8 @@ def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
     ------
     UnknownNameError : there is none of that name; the message lists those there are.
     """
+    if entry_of_parameter(run.parameters, name) is not None and name not in run.channels:
+        return Series(name, "", run[name][:, None], held=True)
     values, known = run[name], run.channels
     if values.ndim == 1 and name in run.parameters and name not in known:
         return Series(name, "", values[:, None], held=True)
