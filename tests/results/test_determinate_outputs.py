@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.io import loadmat
 
 import zwang as zw
 from zwang.results.channel_summary import summary_of
@@ -91,6 +92,9 @@ def test_tables_and_studies_say_the_same(run, tmp_path):
     path = run.to_csv(tmp_path / "a.csv", channels=["both", "one"], units=True)
     head = path.read_text(encoding="utf-8").splitlines()[0]
     assert head.split(",")[1:] == ["both", "one (indeterminate)"]
+    mat = loadmat(run.to_mat(tmp_path / "a.mat", ["both", "one", "low.force"]))
+    listed = [str(x[0]) for x in mat["indeterminate"].ravel()]
+    assert listed == ["one", "low_force_x", "low_force_y", "low_force_z"]
     plan = {"list": {"leaf.mass": [20.0]}, "until": 0.1, "outputs": ["peak(both)", "peak(one)"]}
     study = zw.study(door(), plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
     data = study.dataset

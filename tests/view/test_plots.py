@@ -223,6 +223,50 @@ def test_a_constant_energy_is_a_line_in_the_middle_with_ticks_in_full(run):
     assert np.ptp(moving.lines[0].get_ydata()) > 0.8 * (high - low)
 
 
+def test_a_list_of_channels_is_one_panel_with_a_key(run):
+    figure = run.plot(["pin.angle", "pin.angle_rate"], "energy", ("pin.force.x", "pin.force"))
+    first, second, third = figure.axes
+    assert [x.get_text() for x in first.get_legend().get_texts()] == [
+        "pin.angle [rad]",
+        "pin.angle_rate [rad/s]",
+    ]
+    assert first.get_ylabel() == ""
+    assert second.get_ylabel() == "energy [J]"
+    assert third.get_ylabel() == "[N]"
+    assert [x.get_text() for x in third.get_legend().get_texts()] == ["pin.force.x", "|pin.force|"]
+    saved = np.isin(third.lines[1].get_xdata(), run.t)
+    size = np.linalg.norm(run["pin.force"], axis=1)
+    assert np.allclose(third.lines[1].get_ydata()[saved], size)
+    both = run.plot(["pin.angle", "pin.angle_rate"], compare=run, labels=["a", "b"]).axes[0]
+    assert [line.get_label() for line in both.lines][:2] == [
+        "a pin.angle [rad]",
+        "b pin.angle [rad]",
+    ]
+    for wrong in ([], [["pin.angle"]], 3):
+        with pytest.raises(zw.InputError, match="channel of a plot must be a name, or a list"):
+            run.plot(wrong)
+    with pytest.raises(zw.InputError, match="which have a panel each"):
+        run.plot(["pin.angle", "energy"], against="pin.angle_rate")
+
+
+def test_labels_of_panels_one_below_the_other_are_aligned(run):
+    figure = run.plot("pin.angle", "pin.force", style="paper")
+    figure.draw_without_rendering()
+    left = [axis.yaxis.label.get_window_extent().x1 for axis in figure.axes]
+    assert np.ptp(left) < 0.5
+
+
+def test_a_stored_run_without_its_system_draws_what_it_has(tmp_path):
+    pendulum_run().save(tmp_path / "a.run")
+    run = zw.load(tmp_path / "a.run")
+    name = run.system.coordinates[0]
+    (axis,) = run.plot(name).axes
+    assert np.array_equal(axis.lines[0].get_ydata(), run[name])
+    assert len(run.plot().axes) == len(run.system.coordinates)
+    with pytest.raises(zw.InputError, match="loaded without the system"):
+        run.plot("energy")
+
+
 @pytest.mark.parametrize("style", ["screen", "paper"])
 def test_a_dollar_is_money_where_it_begins_no_formula(style):
     m = zw.Mechanism(plane="xz", gravity=(0, -9.81))

@@ -13,6 +13,7 @@ from zwang.display import shown_once
 from zwang.errors import InputError, MissingExtraError, UnknownNameError, ZwangError, shown
 from zwang.multibody.pose import SCALAR
 from zwang.results.channel_catalog import PARTS
+from zwang.results.records import AbsentSystem
 from zwang.results.run import Run
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
 from zwang.view.channels import Series, series_of, single
@@ -59,7 +60,7 @@ class Wording:
 
 def plot(
     runs: Sequence[Run],
-    names: Sequence[str],
+    names: Sequence[str | Sequence[str]],
     against: str | None = None,
     *,
     degrees: bool = False,
@@ -69,7 +70,8 @@ def plot(
 ) -> Any:
     """Channels of one run or several: over time, in panels, or against another channel."""
     figures = _figure_module("run.plot")
-    chosen = tuple(names) or default_channels(runs[0])
+    panels = _panels(names, against) if names else [(x,) for x in default_channels(runs[0])]
+    chosen = [name for panel in panels for name in panel]
     marks = _labels(runs, labels)
     wording = Wording(degrees, dict(titles or {}))
     runs = [_smooth(run, [*chosen, *([against] if against else [])]) for run in runs]
@@ -77,8 +79,29 @@ def plot(
     with figure_style(style) as chosen_style:
         draw_into = _over_times if against is None else partial(_phase, against=against)
         return shown_once(
-            figures, draw_into(figures, chosen_style, runs, chosen, marks=marks, wording=wording)
+            figures, draw_into(figures, chosen_style, runs, panels, marks=marks, wording=wording)
         )
+
+
+def _panels(names: Sequence[Any], against: str | None) -> list[tuple[str, ...]]:
+    """The channels of each panel: one, or those of a list."""
+    panels = []
+    for given in names:
+        panel = tuple(given) if isinstance(given, list | tuple) else (given,)
+        if not panel or not all(isinstance(name, str) for name in panel):
+            raise InputError(
+                "channel of a plot",
+                found=shown(given),
+                expected="a name, or a list of names that share a panel",
+            )
+        if against is not None and len(panel) > 1:
+            raise InputError(
+                "channels against another",
+                found=shown(given),
+                expected="names, which have a panel each",
+            )
+        panels.append(panel)
+    return panels
 
 
 def _smooth(run: Run, names: Sequence[str]) -> Run:
@@ -96,15 +119,15 @@ def _over_times(
     figures: Any,
     style: PlotStyle,
     runs: Sequence[Run],
-    chosen: Sequence[str],
+    panels: Sequence[tuple[str, ...]],
     *,
     marks: Sequence[str],
     wording: Wording,
 ) -> Any:
-    """Channels over time, one panel each."""
+    """Channels over time, in panels."""
     from zwang.view.styled_figure import StyledFigure
 
-    below, count = style.width / 7.5, len(chosen)
+    below, count = style.width / 7.5, len(panels)
     figure, axes = figures.subplots(
         count,
         1,
@@ -114,8 +137,8 @@ def _over_times(
         FigureClass=StyledFigure,
         layout="constrained",
     )
-    for axis, name in zip(axes[:, 0], chosen, strict=True):
-        _over_time(axis, runs, name, marks, wording, column=style.column)
+    for axis, panel in zip(axes[:, 0], panels, strict=True):
+        _over_time(axis, runs, panel, marks, wording, column=style.column)
     _legends_once(axes[:, 0])
     room = with_room(axes[:, 0], style.panel)
     above = (
@@ -123,11 +146,14 @@ def _over_times(
     )
     figure.set_size_inches(style.width, below + room * count + above)
     axes[-1, 0].set_xlabel(style.time)
+    figure.align_ylabels(axes[:, 0])
     return figure
 
 
 def default_channels(run: Run) -> tuple[str, ...]:
     """What is worth a look first: joints, drivers, actuators, energy; else coordinates."""
+    if isinstance(run.system, AbsentSystem):
+        return run.system.coordinates[:MOST_PANELS]
     parts = run.mechanism
     if parts is None:
         return run.system.coordinates
@@ -164,31 +190,42 @@ def _labels(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
 def _over_time(
     axis: Axes,
     runs: Sequence[Run],
-    name: str,
+    names: tuple[str, ...],
     marks: Sequence[str],
     wording: Wording,
     *,
     column: bool = False,
 ) -> None:
-    """One channel of all runs in one panel."""
-    for run, mark in zip(runs, marks, strict=True):
+    """Channels of all runs in one panel; of several, vectors are their magnitudes."""
+    lines = [(name, run, mark) for name in names for run, mark in zip(runs, marks, strict=True)]
+    shared = [series_of(runs[0], name, degrees=wording.degrees) for name in names]
+    alike = len({series.unit for series in shared}) == 1
+    for name, run, mark in lines:
         series = series_of(run, name, degrees=wording.degrees)
         columns = list(enumerate(series.parts))
-        if len(runs) > 1 and len(columns) > 1:  # of several runs the magnitudes alone
+        if len(lines) > 1 and len(columns) > 1:
             columns = columns[-1:]
         for k, part in columns:
             style = {"color": "0.35", "linewidth": 0.9} if part == "magnitude" else {}
-            style = {} if len(runs) > 1 else style
+            style = {} if len(lines) > 1 else style
             if not series.is_known(k):
                 style["linestyle"] = "--"
                 _say_once(axis)
             if series.held:
                 style["drawstyle"] = "steps-pre"
             label = " ".join(filter(None, [mark, part]))
+            if len(names) > 1:
+                own = (
+                    wording.titles.get(name, series.name) if alike else wording.label(name, series)
+                )
+                label = " ".join(filter(None, [mark, f"|{own}|" if part == "magnitude" else own]))
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
-        axis.set_ylabel(wording.label(name, series))
+    if len(names) == 1:
+        axis.set_ylabel(wording.label(names[0], shared[0]))
+    elif alike and shared[0].unit:
+        axis.set_ylabel(titled("", shared[0].unit).strip())
     axis.grid(visible=True, color="0.9", linewidth=0.8)
-    _without_rounding(axis, runs if name == "energy" else ())
+    _without_rounding(axis, runs if names == ("energy",) else ())
     if len(axis.get_lines()) > 1 and column:  # above, where it takes no width from the curves
         axis.legend(
             loc="lower left",
@@ -235,7 +272,7 @@ def _phase(
     figures: Any,
     style: PlotStyle,
     runs: Sequence[Run],
-    names: Sequence[str],
+    panels: Sequence[tuple[str, ...]],
     *,
     against: str,
     marks: Sequence[str],
@@ -244,7 +281,7 @@ def _phase(
     """Channels against another: phase portraits, coupler curves."""
     from zwang.view.styled_figure import StyledFigure
 
-    count, side = len(names), style.width * 4.0 / 7.5
+    count, side = len(panels), style.width * 4.0 / 7.5
     shape = (count, 1) if style.column else (1, count)
     across, high = side / 4.0 + side * count, side
     if style.column:  # one below the other, in the shape that one has on a screen
@@ -256,7 +293,7 @@ def _phase(
         FigureClass=StyledFigure,
         layout="constrained",
     )
-    for axis, name in zip(axes.flat, names, strict=True):
+    for axis, (name,) in zip(axes.flat, panels, strict=True):
         for run, mark in zip(runs, marks, strict=True):
             across = single(run, against, degrees=wording.degrees)
             series = single(run, name, degrees=wording.degrees)
