@@ -748,6 +748,23 @@ def test_export_sums_channels_up(here):
     assert not Path("turn.csv").exists()
 
 
+def test_json_has_null_for_what_is_undefined(here):
+    """NaN is no JSON: other programs than Python refuse it."""
+    model = Path(FOUR_BAR).read_text(encoding="utf-8")
+    outputs = '\n[output]\nnever = "sqrt(-1 - t)"\npole = "1 / t"\n'
+    Path("model.toml").write_text(model + outputs, encoding="utf-8")
+    call("run", "model.toml", "--until", "0.1", "-o", "turn")
+    told = call("export", "turn", "never", "pole", "--summary", "--json").stdout
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    facts = json.loads(told, parse_constant=refuse)["summary"]
+    assert facts["never"]["greatest"] is None
+    assert facts["pole"]["greatest"] is None
+    assert facts["pole"]["infinite"] == 1
+
+
 def test_results_of_a_sweep_are_seen(here):
     Path("plan.toml").write_text(PLAN.format(model=Path(FOUR_BAR).resolve()))
     said = call("sweep", "plan.toml", "--workers", "1", "--csv", "all.csv").stdout

@@ -515,3 +515,26 @@ def test_forces_of_springs_have_a_chart_and_a_table():
     assert "buffer.force" in row
     assert f"{peak:.3g}"[:4] in row
     assert "Springs and dampers" not in report_html(pendulum_run(0.1), frames=2)
+
+
+@pytest.mark.parametrize("points", [False, True])
+def test_a_run_without_saved_states_is_told_of_in_a_sentence(tmp_path, points):
+    if points:
+        system = zw.System(["x", "y"], mass=np.eye(2), force=lambda q: -q)
+        run = system.simulate([1.0, 0.0], [0.0, 1.0], until=0.1, save=[])
+    else:
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        m.body("b", mass=1.0, inertia=(1, 2, 3), free=True)
+        run = m.simulate(until=0.1, save=[])
+    calls = [
+        lambda: run.to_csv(tmp_path / "a.csv"),
+        lambda: run.to_csv(tmp_path / "a.csv", every=0.01),
+        run.to_xarray,
+        run.plot,
+        lambda: run.report(tmp_path / "a.html"),
+        run.show,
+        run.draw,
+    ]
+    for call in calls:
+        with pytest.raises(zw.InputError, match="must have at least one saved state, but has none"):
+            call()

@@ -11,7 +11,7 @@ from zwang.results.event_rows import changed, with_instants
 from zwang.results.force_record import ForceRecord
 from zwang.results.records import AbsentSystem
 from zwang.results.run import Run
-from zwang.results.segments import Segment
+from zwang.results.segments import Segment, no_state
 from zwang.terms import EPSILON, FloatArray
 
 __all__ = ["at_times", "every_seconds"]
@@ -86,7 +86,9 @@ def every_seconds(run: Run, every: float | None) -> Run:
     ----------
     every : interval between the times [s].
     """
-    if every is None or not len(run):
+    if not len(run):
+        raise no_state()
+    if every is None:
         return run
     number = isinstance(every, int | float | np.number) and not isinstance(every, bool)
     if not number or not np.isfinite(every) or not every > 0.0:

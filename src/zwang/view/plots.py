@@ -15,6 +15,7 @@ from zwang.multibody.pose import SCALAR
 from zwang.results.channel_catalog import PARTS
 from zwang.results.records import AbsentSystem
 from zwang.results.run import Run
+from zwang.results.segments import no_state
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
 from zwang.view.channels import Series, series_of, single
 from zwang.view.chart import LEAST_SPAN
@@ -70,6 +71,8 @@ def plot(
 ) -> Any:
     """Channels of one run or several: over time, in panels, or against another channel."""
     figures = _figure_module("run.plot")
+    if not all(len(run) for run in runs):
+        raise no_state()
     panels = _panels(names, against) if names else [(x,) for x in default_channels(runs[0])]
     chosen = [name for panel in panels for name in panel]
     marks = _labels(runs, labels)
@@ -346,6 +349,8 @@ def draw(
 ) -> Any:
     """A still of a mechanism at one time, as a Matplotlib figure."""
     figures = _figure_module("run.draw")
+    if not len(run):
+        raise no_state()
     if traces is None and not forces:
         at = run.t[0] if t is None else t
         scene, frame = scene_of(run, frames=1, start=at, end=at, forces=False), 0
