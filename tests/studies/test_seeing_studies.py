@@ -312,7 +312,8 @@ def test_few_runs_are_drawn_as_large_points_and_counted_in_whole_numbers(tmp_pat
 def test_an_output_may_be_called_as_a_method_of_objects():
     """`constructor` is known to every object of JavaScript, and was shown in place of the name."""
     script = (Path(zw.__file__).parent / "studies" / "report.js").read_text(encoding="utf-8")
-    functions = re.search(r"^function own.*?^}\n(?=\nfunction color)", script, re.M | re.S)[0]
+    flags = re.MULTILINE | re.DOTALL
+    functions = re.search(r"^function own.*?^}\n(?=\nfunction color)", script, flags)[0]
     data = "const D = { labels: {}, units: {} };"
     said = ["node", "-e", f"{data} {functions} console.log(label('constructor'))"]
     shown = subprocess.run(said, capture_output=True, text=True, timeout=60, check=True).stdout
