@@ -206,7 +206,7 @@ def _over_time(
     for name, run, mark in lines:
         series = series_of(run, name, degrees=wording.degrees)
         columns = list(enumerate(series.parts))
-        if len(lines) > 1 and len(columns) > 1:
+        if len(lines) > 1 and series.parts[-1] == "magnitude":
             columns = columns[-1:]
         for k, part in columns:
             style = {"color": "0.35", "linewidth": 0.9} if part == "magnitude" else {}
@@ -216,12 +216,11 @@ def _over_time(
                 _say_once(axis)
             if series.held:
                 style["drawstyle"] = "steps-pre"
-            label = " ".join(filter(None, [mark, part]))
+            said = part
             if len(names) > 1:
-                own = (
-                    wording.titles.get(name, series.name) if alike else wording.label(name, series)
-                )
-                label = " ".join(filter(None, [mark, f"|{own}|" if part == "magnitude" else own]))
+                own = wording.titles.get(name, name) if alike else wording.label(name, series)
+                said = f"|{own}|" if part == "magnitude" else f"{own}{part}"
+            label = " ".join(filter(None, [mark, said]))
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
     if len(names) == 1:
         axis.set_ylabel(wording.label(names[0], shared[0]))
