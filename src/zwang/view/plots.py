@@ -58,6 +58,11 @@ class Wording:
             return series.label
         return titled(self.titles[name], series.unit)
 
+    def within(self, name: str, part: str, series: Series, *, alike: bool) -> str:
+        """A channel in the key of a panel of several, whose axis has the unit if it is one."""
+        own = self.titles.get(name, name) if alike else self.label(name, series)
+        return f"|{own}|" if part == "magnitude" else f"{own}{part}"
+
 
 def plot(
     runs: Sequence[Run],
@@ -216,10 +221,7 @@ def _over_time(
                 _say_once(axis)
             if series.held:
                 style["drawstyle"] = "steps-pre"
-            said = part
-            if len(names) > 1:
-                own = wording.titles.get(name, name) if alike else wording.label(name, series)
-                said = f"|{own}|" if part == "magnitude" else f"{own}{part}"
+            said = wording.within(name, part, series, alike=alike) if len(names) > 1 else part
             label = " ".join(filter(None, [mark, said]))
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
     if len(names) == 1:
