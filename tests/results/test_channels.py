@@ -291,7 +291,7 @@ def test_entries_of_parameters_have_the_names_that_tables_give_them(tmp_path):
     assert axis.get_ylabel() == "gain[0]"
     assert axis.lines[0].get_drawstyle() == "steps-pre"
     for name in ("gain[3]", "gain[0,0]", "gain[-1]", "lift[0]"):
-        with pytest.raises(zw.InputError, match="^channel"):
+        with pytest.raises(zw.InputError, match=r"^channel"):
             run[name]
 
 
