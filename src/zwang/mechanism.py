@@ -45,12 +45,11 @@ from zwang.multibody.mesh import mesh as mesh_of
 from zwang.multibody.pickling import Recipe
 from zwang.multibody.pose import SPATIAL
 from zwang.programs.cost import COST
-from zwang.results.channel_catalog import ENERGIES
 from zwang.simulation.motions import Motions
 from zwang.state import State
 from zwang.system import ASSEMBLED, System
 from zwang.terms import EquationTerms, FloatArray
-from zwang.tracing.own_output import outputs_of
+from zwang.tracing.own_output import outputs_of, require_no_energy
 
 if TYPE_CHECKING:
     import casadi
@@ -519,10 +518,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
         np.float64(0.025)
         """
         self._new_name("output", name)
-        if name in ENERGIES:
-            raise InputError(
-                f"output {name!r}", must="have a name of its own", but="a channel has the same name"
-            )
+        require_no_energy("output", name)
         self._outputs |= outputs_of({name: function})
         description = description or "output"
         self._outputs[name] = replace(self._outputs[name], unit=unit, description=description)

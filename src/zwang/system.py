@@ -52,9 +52,10 @@ ASSEMBLED = (
 class System(Motions, Analyses):
     """A constrained system described by short functions.
 
-    Functions are called once, with symbols; A, b and all derivatives come from automatic
-    differentiation, and everything is compiled with the parameters as inputs. A function names the
-    arguments it wants: q (coordinates), v (velocities), t (time), p (parameters, as ``p.m``).
+    Functions are called with symbols, before any motion and twice, to see that they give the same;
+    A, b and all derivatives come from automatic differentiation, and everything is compiled with
+    the parameters as inputs. A function names the arguments it wants: q (coordinates), v
+    (velocities), t (time), p (parameters, as ``p.m``).
 
     Parameters
     ----------

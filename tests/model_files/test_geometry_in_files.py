@@ -112,3 +112,21 @@ def _changed(tmp_path, old, new):
     path = tmp_path / "changed.toml"
     path.write_text(MODEL.replace(old, new))
     return path
+
+
+@pytest.mark.parametrize("shape", [False, True])
+@pytest.mark.parametrize("count", [1, 2])
+def test_point_masses_are_written_and_read(tmp_path, count, shape):
+    """A picture has them, of a body that has nothing else too."""
+    made = zw.inertia.rod(1.0, 1.0) if shape else zw.inertia.point(1.0, (0.5, 0, 0))
+    for k in range(count - 1 + shape):
+        made += zw.inertia.point(0.5, (0.0, 0.1 * k, 0.3))
+    m = zw.Mechanism()
+    m.body("b", inertia=made)
+    m.revolute("pin", m.ground, "b", at=(0, 0, 0), axis="y")
+    zw.write_model(m, tmp_path / "m.toml")
+    again = zw.read_model(tmp_path / "m.toml").mechanism.parts.bodies[0].inertia
+    assert len(made.points) == count
+    assert np.array_equal(again.points, made.points)
+    assert np.array_equal(again.tensor, made.tensor)
+    assert len(again.shapes) == shape

@@ -208,6 +208,14 @@ def name_taken():
     m.body("pin", mass=1)
 
 
+@planted(
+    "parameter 'energy' must have a name of its own, but the kinetic plus potential energy of "
+    "every run has the same name. Give it another name."
+)
+def parameter_called_as_an_energy():
+    zw.Mechanism(parameters={"energy": 1.0})
+
+
 @planted("value of coordinate 'x' must be a finite number, not nan.")
 def coordinate_not_a_number():
     zw.Mechanism().coordinate("x", 1.0, value=NAN)

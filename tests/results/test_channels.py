@@ -279,6 +279,22 @@ def test_components_of_indeterminate_reactions_are_judged_one_by_one():
     assert "(x and z determinate; else the value of least norm)" in str(run.channels)
 
 
+def test_entries_of_parameters_have_the_names_that_tables_give_them(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    run = sampled()
+    assert np.array_equal(run["gain[0]"], run["gain"][:, 0])
+    assert np.ptp(run["gain[0]"]) > 0.0
+    assert list(run.to_pandas(["gain[0]", "u"]).columns) == ["gain[0]", "u"]
+    text = run.to_csv(tmp_path / "a.csv", ["gain[2]"]).read_text(encoding="utf-8").split()
+    assert text[:2] == ["t,gain[2]", "0.0,3.0"]
+    (axis,) = run.plot("gain[0]").axes
+    assert axis.get_ylabel() == "gain[0]"
+    assert axis.lines[0].get_drawstyle() == "steps-pre"
+    for name in ("gain[3]", "gain[0,0]", "gain[-1]", "lift[0]"):
+        with pytest.raises(zw.InputError, match=r"^channel"):
+            run[name]
+
+
 def sampled():
     """A cart whose push is set by a controller, and three gains by another."""
     m = zw.Mechanism(plane="xz", parameters={"u": 0.0, "gain": np.zeros(3)})

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.io import loadmat
 
 import zwang as zw
 from zwang.results.channel_summary import summary_of
@@ -25,6 +26,25 @@ def door():
         "of_outputs": lambda c: c["both"] + 3.0 * c["turned"],
         "half_of_outputs": lambda c: c["both"] + c["one"],
         "square": lambda c: (c["low.force.z"] + c["high.force.z"]) ** 2,
+        "squares": lambda c: c["low.force.z"] ** 2 + c["high.force.z"] ** 2,
+        "level": lambda c: c["low.force.x"] + c["high.force.x"],
+        "across": lambda c: c["low.force.y"] + c["high.force.y"],
+        "net": lambda c: np.sqrt(c["level"] ** 2 + c["across"] ** 2 + c["both"] ** 2),
+        "net_of_one": lambda c: np.sqrt(c["level"] ** 2 + c["one"] ** 2),
+        "heavy": lambda c: zw.where(c["both"] > 60.0, 1.0, 0.0),
+        "where": lambda c: zw.where(c["low.force.z"] > 60.0, 1.0, 0.0),
+        "far": lambda c: zw.where(c["low.force.z"] > 1e9, 1.0, 0.0),
+        "sign": lambda c: np.sign(c["low.force.z"] - 60.0),
+        "which": lambda c: zw.where(
+            c["low.force.z"] > c["high.force.z"] + 50.0, c["low.angle"], 7.0
+        ),
+        "whole": lambda c: np.floor(c["low.force.z"]),
+        "most": lambda c: np.maximum(c["low.force.z"], 1e9),
+        "switched": lambda c, t: zw.where((t > 0.33) & (t < 0.37), c["low.force.z"], 0.0),
+        "beside_much": lambda c: 1e10 * (c["low.force.z"] + c["high.force.z"]) + c["low.force.z"],
+        "much_of_one": lambda c: (
+            1e10 * c["low.force.z"] + c["low.force.z"] + 1e10 * c["high.force.z"]
+        ),
         "closing": lambda c: c["closer.torque"],
         "place": lambda c: c["leaf.position.x"],
     }
@@ -33,8 +53,14 @@ def door():
     return m
 
 
-DETERMINATE = ("both", "vectors", "turned", "tilt", "of_outputs", "closing", "place")
-OPEN = ("difference", "one", "tilt_wrong", "half_of_outputs", "square")
+DETERMINATE = (
+    *("both", "vectors", "turned", "tilt", "of_outputs", "closing", "place"),
+    *("square", "net", "heavy"),
+)
+OPEN = (
+    *("difference", "one", "tilt_wrong", "half_of_outputs", "squares", "net_of_one"),
+    *("where", "far", "sign", "which", "whole", "most", "switched", "beside_much", "much_of_one"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +92,9 @@ def test_tables_and_studies_say_the_same(run, tmp_path):
     path = run.to_csv(tmp_path / "a.csv", channels=["both", "one"], units=True)
     head = path.read_text(encoding="utf-8").splitlines()[0]
     assert head.split(",")[1:] == ["both", "one (indeterminate)"]
+    mat = loadmat(run.to_mat(tmp_path / "a.mat", ["both", "one", "low.force"]))
+    listed = [str(x[0]) for x in mat["indeterminate"].ravel()]
+    assert listed == ["one", "low_force_x", "low_force_y", "low_force_z"]
     plan = {"list": {"leaf.mass": [20.0]}, "until": 0.1, "outputs": ["peak(both)", "peak(one)"]}
     study = zw.study(door(), plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
     data = study.dataset

@@ -144,3 +144,21 @@ def test_work_prints_what_was_done_and_how_far_it_is_off():
     assert said.endswith(f"balance within {np.abs(run.work.balance).max():.2g} J")
     assert "array of shape" not in repr(run.work)
     assert "impulses" not in said
+
+
+def test_works_of_impacts_that_accumulate():
+    """Between the last of them no time passes, and no work is done."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0))
+    m.torsion_spring("spring", m.ground, rod, at=(0, 0), stiffness=1.0, damping=0.05)
+    bounces = {"bounce": zw.event("pin.angle", zw.bounce(0.6), at=1.0)}
+    run = m.simulate(until=4.0, events=bounces)
+    assert any(s.last - s.first > 1 and np.ptp(run.t[s.first : s.last]) == 0 for s in run.segments)
+    assert np.abs(run.work.balance).max() < 1e-6 * run.kinetic_energy.max()
+    assert run.work.impulses[-1] < 0.0
+
+
+def test_the_integral_over_no_time_is_zero():
+    whole = Antiderivative(lambda t: np.array([np.cos(t), 1.0 + t]), np.array([2.0]), 1e-9, 1.0)
+    assert np.array_equal(whole(np.array([2.0, 2.0])), np.zeros((2, 2)))

@@ -200,6 +200,18 @@ def test_other_tools_read_forces_with_names_and_units(tmp_path):
         assert not data.determinate.sel(joint="hinge1").any()  # three hinges on one axis
 
 
+def test_a_run_without_its_system_has_tables_of_the_times_that_are_saved(tmp_path):
+    library.door().simulate(until=0.5, save=0.01, forces=True, store=tmp_path / "run")
+    bare = zw.load(tmp_path / "run")
+    names = ["door.x", "hinge1.force", "energy"]
+    some, whole = bare.to_pandas(names, every=0.1), bare.to_pandas(names)
+    assert np.allclose(some.index, 0.1 * np.arange(6), atol=1e-15)
+    assert np.array_equal(some, whole.iloc[::10])
+    assert some.attrs == whole.attrs
+    with pytest.raises(zw.InputError, match=r"state at t = 0\.013 must be integrated"):
+        bare.to_pandas(names, every=0.013)
+
+
 def test_a_run_without_its_system_has_its_forces(tmp_path):
     m = library.door()
     run = m.simulate(until=0.2, save=0.05, forces=True, store=tmp_path / "run")

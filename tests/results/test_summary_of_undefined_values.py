@@ -35,6 +35,33 @@ def test_defined_values_are_summed_up_and_the_others_counted(tmp_path):
     assert "pin.angle:" not in table
 
 
+def test_infinite_values_are_extremes_and_counted(tmp_path):
+    outputs = """
+[output]
+one = "1 / (t - 0.5)"
+down = "-1 / abs(t - 0.5)"
+"""
+    run = rod_on_a_pin.read(tmp_path, outputs).simulate(until=1.0, save=0.25)
+    found = summary_of(run, ["one", "down"])
+    assert (found["one"]["infinite"], found["one"]["undefined"]) == (1, 0)
+    assert (found["one"]["greatest"], found["one"]["at_greatest"]) == (np.inf, 0.5)
+    assert found["one"]["least"] == -4.0
+    assert (found["down"]["least"], found["down"]["greatest"]) == (-np.inf, -2.0)
+    assert np.isfinite([found["down"]["mean"], found["down"]["rms"]]).all()
+    table = summary_table(found)
+    assert "one: 1 of 5 infinite" in table
+    assert "undefined" not in table
+
+
+def test_times_at_which_channels_are_unbounded_are_in_order():
+    facts = {"unit": "N", **dict.fromkeys(("least", "greatest", "mean", "rms"), 1.0)}
+    facts |= {"at_least": 0.0, "at_greatest": 0.0}
+    found = {f"c{t:g}": {**facts, "unbounded_at": t} for t in (10.5, 2.25, 2.25000001)}
+    last = summary_table(found).splitlines()[-1]
+    assert "t = 2.25 and 10.5 s" in last
+    assert last.endswith("its numbers depend on which times were saved.")
+
+
 def test_time_next_to_undefined_values_does_not_count():
     t = np.array([0.0, 1.0, 2.0, 4.0, 5.0])
     y = np.array([np.nan, 2.0, 2.0, np.inf, 7.0])

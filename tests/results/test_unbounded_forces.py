@@ -12,6 +12,7 @@ import pytest
 import zwang as zw
 from zwang.model_files.examples import example_path
 from zwang.results.unbounded import unbounded_at
+from zwang.view.report_tables import reactions
 
 R, L, START = 0.3, 0.8, -0.5
 
@@ -253,3 +254,17 @@ def test_a_study_has_no_peak_of_an_unbounded_force(tmp_path):
     for data in (loaded, free):
         assert np.isfinite(data["peak(push.power)"].item())
         assert np.isfinite(data["end(push.effort)"].item())
+
+
+def test_a_report_tells_the_force_of_a_joint_beside_an_unbounded_one():
+    """Of 5e10 N next to a dead center a ten-thousand-millionth is 5 N: that is no rounding here."""
+    m = pushed(even, g=9.81)
+    light = m.body("light", mass=1e-3, inertia=1e-5, position=(3.0, 0.0))
+    m.revolute("held", m.ground, light, at=(2.9, 0.0))
+    run = m.simulate(until=1.0, save=[0.0, 0.3, 0.4, 0.5 - 1e-9, 0.6, 1.0])
+    exact = np.linalg.norm(run["held.force"], axis=1).max()
+    assert np.abs(run["foot.force"]).max() > 1e10 * exact
+    row = re.search(r"<tr><td>held</td>.*?</tr>", reactions(run, run))[0]
+    assert np.isclose(float(re.findall(r"<td class=n>(.*?)</td>", row)[0]), exact, rtol=1e-3)
+    row = re.search(r"<tr><td>foot</td>.*?</tr>", reactions(run, run))[0]
+    assert re.findall(r"<td class=n>(.*?)</td>", row)[::2] == ["unbounded", "0"]

@@ -3,6 +3,9 @@
 import io
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -317,3 +320,15 @@ def test_few_runs_are_drawn_as_large_points_and_counted_in_whole_numbers(tmp_pat
     assert np.array_equal(ticks, np.round(ticks))
     page = found.report(tmp_path / "a.html").read_text()
     assert page.count("<img") == 1  # no histogram of eight runs
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript without a browser")
+def test_an_output_may_be_called_as_a_method_of_objects():
+    """`constructor` is known to every object of JavaScript, and was shown in place of the name."""
+    script = (Path(zw.__file__).parent / "studies" / "report.js").read_text(encoding="utf-8")
+    flags = re.MULTILINE | re.DOTALL
+    functions = re.search(r"^function own.*?^}\n(?=\nfunction color)", script, flags)[0]
+    data = "const D = { labels: {}, units: {} };"
+    said = ["node", "-e", f"{data} {functions} console.log(label('constructor'))"]
+    shown = subprocess.run(said, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert shown == "constructor\n"

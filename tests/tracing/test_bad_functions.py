@@ -221,6 +221,14 @@ DEFINITIONS = {
         {"parameters": {**GIVEN["parameters"], "x": 1.0}},
         r"parameter 'x' must have a name of its own.*but a coordinate has the same name",
     ),
+    "parameter named like an energy": (
+        {"parameters": {**GIVEN["parameters"], "energy": 1.0}},
+        r"parameter 'energy' must have a name of its own.*potential energy of every run",
+    ),
+    "output named like an energy": (
+        {"outputs": {"kinetic_energy": lambda q: q[0]}},
+        r"output 'kinetic_energy' must have a name of its own.*kinetic energy of every run",
+    ),
     "constraint named like a velocity": (
         {"constraints": {"x_dot": lambda q: q[0]}},
         r"constraint 'x_dot' must have a name of its own.*but a velocity has the same name",

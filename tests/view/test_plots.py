@@ -223,6 +223,84 @@ def test_a_constant_energy_is_a_line_in_the_middle_with_ticks_in_full(run):
     assert np.ptp(moving.lines[0].get_ydata()) > 0.8 * (high - low)
 
 
+def test_a_list_of_channels_is_one_panel_with_a_key(run):
+    figure = run.plot(["pin.angle", "pin.angle_rate"], "energy", ("pin.force.x", "pin.force"))
+    first, second, third = figure.axes
+    assert [x.get_text() for x in first.get_legend().get_texts()] == [
+        "pin.angle [rad]",
+        "pin.angle_rate [rad/s]",
+    ]
+    assert first.get_ylabel() == ""
+    assert second.get_ylabel() == "energy [J]"
+    assert third.get_ylabel() == "[N]"
+    assert [x.get_text() for x in third.get_legend().get_texts()] == ["pin.force.x", "|pin.force|"]
+    saved = np.isin(third.lines[1].get_xdata(), run.t)
+    size = np.linalg.norm(run["pin.force"], axis=1)
+    assert np.allclose(third.lines[1].get_ydata()[saved], size)
+    both = run.plot(["pin.angle", "pin.angle_rate"], compare=run, labels=["a", "b"]).axes[0]
+    assert [line.get_label() for line in both.lines][:2] == [
+        "a pin.angle [rad]",
+        "b pin.angle [rad]",
+    ]
+    for wrong in ([], [["pin.angle"]], 3):
+        with pytest.raises(zw.InputError, match="channel of a plot must be a name, or a list"):
+            run.plot(wrong)
+    with pytest.raises(zw.InputError, match="which have a panel each"):
+        run.plot(["pin.angle", "energy"], against="pin.angle_rate")
+
+
+def test_labels_of_panels_one_below_the_other_are_aligned(run):
+    figure = run.plot("pin.angle", "pin.force", style="paper")
+    figure.draw_without_rendering()
+    left = [axis.yaxis.label.get_window_extent().x1 for axis in figure.axes]
+    assert np.ptp(left) < 0.5
+
+
+def test_a_stored_run_without_its_system_draws_what_it_has(tmp_path):
+    pendulum_run().save(tmp_path / "a.run")
+    run = zw.load(tmp_path / "a.run")
+    name = run.system.coordinates[0]
+    (axis,) = run.plot(name).axes
+    assert np.array_equal(axis.lines[0].get_ydata(), run[name])
+    assert len(run.plot().axes) == len(run.system.coordinates)
+    with pytest.raises(zw.InputError, match="loaded without the system"):
+        run.plot("energy")
+
+
+@pytest.mark.parametrize("style", ["screen", "paper"])
+def test_a_dollar_is_money_where_it_begins_no_formula(style):
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0))
+    m.output("cost", lambda c: 2.0 * c["energy"], unit="US$")
+    m.output("odd", lambda c: 2.0 * c["energy"], unit=r"$\frac$")
+    run = m.simulate(until=0.1)
+    titles = {"pin.angle": r"$\theta$", "pin.angle_rate": r"$\nothing$"}
+    figure = run.plot("cost", "odd", "pin.angle", "pin.angle_rate", titles=titles, style=style)
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_ylabel() == "cost [US$]"
+    assert [axis.yaxis.label.get_parse_math() for axis in figure.axes] == [True, False, True, False]
+    run.plot("pin.angle", against="odd", style=style).draw_without_rendering()
+
+
+@pytest.mark.parametrize("height", [0.0, 1e6])
+@pytest.mark.parametrize("damping", [0.0, 0.05])
+def test_the_height_of_a_mechanism_does_not_hide_what_dampers_take(height, damping):
+    """A potential is known but for a constant: at 1e6 m it is 2e6 times what goes to and fro."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, height))
+    m.revolute("pin", m.ground, rod, at=(0, height))
+    m.torsion_spring("damper", m.ground, rod, at=(0, height), damping=damping)
+    run = m.simulate(until=1.0)
+    (axis,) = run.plot("energy").axes
+    low, high = axis.get_ylim()
+    assert 0.1 < (high - low) / run.kinetic_energy.max() < 0.3
+    if damping:
+        assert np.ptp(run.energy) > 0.8 * (high - low)
+    else:
+        assert np.ptp(run.energy) < 1e-5 * (high - low)
+
+
 def test_panels_for_a_paper_are_tall_with_keys_above_and_labels_in_one_line(run):
     figure = run.plot("pin.force", "pin.angle", style="paper")
     figure.draw_without_rendering()

@@ -273,7 +273,21 @@ def test_a_ledger_that_would_take_long_is_left_out(monkeypatch):
 def test_a_ledger_of_many_states_is_made_from_some_of_them(monkeypatch):
     from zwang.view import report_tables as report
 
-    run = pendulum_run(0.1)
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0, "x"), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    m.torsion_spring("damper", m.ground, rod, at=(0, 0, 0), axis="y", damping=0.4)
+    m.drive("motor", "pin.angle", lambda t: 0.3 * t + t**2)
+    run = m.simulate(until=1.0, save=0.01)
+
+    def works():
+        cells = re.findall(r"<tr><td>([^<]*)</td><td class=n>([^<]*)</td>", energy_balance(run))
+        numbers = {name: float(x.replace("\N{MINUS SIGN}", "-")) for name, x in cells}
+        assert numbers.pop("largest imbalance") < 1e-6
+        return numbers
+
+    every = works()
+    assert min(abs(x) for name, x in every.items() if "work" in name) > 0.1
     rows = sum(len(r) for r in run.system.groups.values())
     size = (len(run.system.velocities) + rows) ** 2
     monkeypatch.setattr(report, "LEDGER_STATES", 3)
@@ -281,8 +295,11 @@ def test_a_ledger_of_many_states_is_made_from_some_of_them(monkeypatch):
     counts = []
     taken = report.at_times
     monkeypatch.setattr(report, "at_times", lambda r, t: counts.append(len(t)) or taken(r, t))
-    assert "largest imbalance" in report_html(run, frames=2)
+    some = works()
     assert counts == [3]
+    assert some.keys() == every.keys()
+    for name, value in every.items():
+        assert np.isclose(some[name], value, rtol=1e-5, atol=1e-6), name
 
 
 def test_reactions_that_cannot_be_computed_are_a_note_and_no_failure(monkeypatch):
@@ -420,6 +437,10 @@ def test_tables_of_forces_look_at_all_saved_states_and_charts_keep_their_peaks()
         (lambda q: -9.81 * q[0], (-1, 0, 0)),
         (None, None),
         (lambda q: 2.0 * (q[0] ** 2 + q[1] ** 2 + q[2] ** 2), None),
+        (lambda q: 50.0 * q[0] ** 2 + 9.81 * q[1], (0, 1, 0)),
+        (lambda q: 1e6 + 9.81 * q[1] + 50.0 * (q[0] - 3.0) ** 2 + q[2] ** 4, (0, 1, 0)),
+        (lambda q: 50.0 * q[0] ** 2, None),
+        (lambda q: -1.0 / np.sqrt((q[0] + 5.0) ** 2 + (0.1 * q[1]) ** 2 + (0.1 * q[2]) ** 2), None),
     ],
 )
 def test_the_floor_of_points_is_normal_to_gravity(potential, up):
@@ -446,17 +467,35 @@ def test_a_report_and_its_explanation_count_bodies_alike():
     assert "2 bodies" not in html
 
 
+def cells_of(html, joint):
+    row = re.search(rf"<tr><td>{joint}</td>.*?</tr>", html)[0]
+    return re.findall(r"<td class=n>(.*?)</td>", row)
+
+
 def test_forces_that_are_rounding_beside_others_are_zero_and_have_no_time():
+    """A force holds the weight of a block across its guide: nothing pushes it there."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    block = m.body("block", inertia=zw.inertia.box(1.0, (0.1, 0.1, 0.1)))
+    m.prismatic("guide", m.ground, block, at=(0, 0, 0), axis=(0.36, 0.48, -0.8))
+    m.force("across", block, (9.81 * 0.36 * 0.8, 9.81 * 0.48 * 0.8, 9.81 * 0.36))
+    run = m.simulate(until=0.1)
+    assert 0.0 < np.abs(run["guide.force"]).max() < 1e-13
+    assert cells_of(reactions(run, run), "guide")[:2] == ["0", "–"]
+
+
+def test_the_force_of_a_light_body_by_itself_is_no_rounding_of_others():
     m = zw.Mechanism(gravity=(0, 0, -9.81))
     rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, 0, 0))
     m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
-    idle = m.body("idle", inertia=zw.inertia.rod(1e-12, 1.0), position=(5.0, 0, 0))
-    m.revolute("held", m.ground, idle, at=(4.5, 0, 0), axis="y")
+    light = m.body("light", inertia=zw.inertia.rod(1e-12, 1.0), position=(5.0, 0, 0))
+    m.revolute("held", m.ground, light, at=(4.5, 0, 0), axis="y")
     run = m.simulate(until=0.1)
-    rows = dict(re.findall(r"<tr><td>(pin|held)</td>(.*?)</tr>", reactions(run, run)))
-    cells = re.findall(r"<td class=n>(.*?)</td>", rows["held"])
-    assert cells[:2] == ["0", "–"]
-    assert float(re.findall(r"<td class=n>(.*?)</td>", rows["pin"])[0]) > 1.0
+    html = reactions(run, run)
+    pin, held = (
+        float(cells_of(html, joint)[0].replace("\N{MINUS SIGN}", "-")) for joint in ("pin", "held")
+    )
+    assert pin > 1.0
+    assert np.isclose(held, 1e-12 * pin, rtol=1e-2, atol=0.0)
 
 
 def test_charts_are_seen_on_light_and_dark_cards():
@@ -543,3 +582,26 @@ def test_forces_of_springs_have_a_chart_and_a_table():
     assert "buffer.force" in row
     assert f"{peak:.3g}"[:4] in row
     assert "Springs and dampers" not in report_html(pendulum_run(0.1), frames=2)
+
+
+@pytest.mark.parametrize("points", [False, True])
+def test_a_run_without_saved_states_is_told_of_in_a_sentence(tmp_path, points):
+    if points:
+        system = zw.System(["x", "y"], mass=np.eye(2), force=lambda q: -q)
+        run = system.simulate([1.0, 0.0], [0.0, 1.0], until=0.1, save=[])
+    else:
+        m = zw.Mechanism(gravity=(0, 0, -9.81))
+        m.body("b", mass=1.0, inertia=(1, 2, 3), free=True)
+        run = m.simulate(until=0.1, save=[])
+    calls = [
+        lambda: run.to_csv(tmp_path / "a.csv"),
+        lambda: run.to_csv(tmp_path / "a.csv", every=0.01),
+        run.to_xarray,
+        run.plot,
+        lambda: run.report(tmp_path / "a.html"),
+        run.show,
+        run.draw,
+    ]
+    for call in calls:
+        with pytest.raises(zw.InputError, match="must have at least one saved state, but has none"):
+            call()

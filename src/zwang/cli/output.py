@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -39,7 +40,8 @@ class Printer:
         if self.as_json and not self.part:
             import json
 
-            typer.echo(json.dumps(data, indent=2, default=_plain))
+            plain = _finite(json.loads(json.dumps(data, default=_plain)))
+            typer.echo(json.dumps(plain, indent=2))
 
     def say(self, text: str) -> None:
         """A line or several for people."""
@@ -87,6 +89,15 @@ def _folded(line: str, width: int) -> list[str]:
 def _plain(value: Any) -> Any:
     """NumPy's numbers and arrays for JSON."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _finite(value: Any) -> Any:
+    """The same with null for numbers that JSON has none of: undefined and infinite ones."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

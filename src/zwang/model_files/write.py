@@ -492,7 +492,7 @@ def _tensor_of(made: Inertia) -> Tables:
     entries: Tables = {"mass": made.mass}
     entries["inertia"] = J if made.check else {"tensor": J, "check": False}
     entries["center"] = _numbers(made.center)
-    seen = [*map(drawn, made.shapes), *(map(weight, made.points) if made.shapes else ())]
+    seen = [*map(drawn, made.shapes), *map(weight, made.points)]
     return entries | ({"drawn": seen} if seen else {})
 
 

@@ -26,7 +26,7 @@ from zwang.multibody.marker import IN_PLANE, FrameLayout, Joint, Marker, layout_
 from zwang.multibody.parameter_expression import ParameterValue, evaluated, parameters_in
 from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.terms import FloatArray
-from zwang.tracing.own_output import OwnOutput
+from zwang.tracing.own_output import OwnOutput, require_no_energy
 
 __all__ = ["MechanismBuilder", "checked_numbers", "in_space", "is_pair"]
 
@@ -96,9 +96,7 @@ class MechanismBuilder:
         self._gravity = self._vector("gravity", gravity)
         self._require_within("gravity", self._gravity)
         for name, value in (parameters or {}).items():
-            self._new_name("parameter", name)
-            self._parameters[name] = parameter_value(name, value)
-            self._accept("parameter", name)
+            self._new_parameter(name, value)
 
     def _changed(self) -> None:
         """Called whenever a part comes in."""
@@ -121,9 +119,7 @@ class MechanismBuilder:
             in arithmetic and NumPy's functions: ``at=(L * np.cos(a), 0, 0)``.
         """
         if value is not None:
-            self._new_name("parameter", name)
-            self._parameters[name] = parameter_value(name, value)
-            self._accept("parameter", name)
+            self._new_parameter(name, value)
         elif name not in self._parameters:
             raise UnknownNameError("parameter", name, self._parameters)
         return ParameterValue(name, np.shape(self._parameters[name]))
@@ -165,6 +161,12 @@ class MechanismBuilder:
                 but=f"a {self._names[name]} has the same name",
                 advice="Give it another name.",
             )
+
+    def _new_parameter(self, name: str, value: Any) -> None:
+        self._new_name("parameter", name)
+        require_no_energy("parameter", name)
+        self._parameters[name] = parameter_value(name, value)
+        self._accept("parameter", name)
 
     def _accept(self, kind: str, name: str) -> None:
         """Take a part whose description was in order; what was refused leaves its name free."""

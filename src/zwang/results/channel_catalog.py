@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from zwang.multibody.forces.friction import of_reaction
 from zwang.multibody.pose import SCALAR
+from zwang.tracing.own_output import ENERGIES
 
 if TYPE_CHECKING:
     from zwang.multibody.element import Element
@@ -45,12 +46,6 @@ __all__ = [
 PARTS = ("x", "y", "z", "magnitude")
 #: Ending of the acceleration of a joint's coordinate.
 ACCELERATION = "_acceleration"
-#: What the energies of a run are called.
-ENERGIES = {
-    "energy": "kinetic plus potential energy",
-    "kinetic_energy": "kinetic energy",
-    "potential_energy": "potential energy",
-}
 #: Motion of a body: quantity → unit and description.
 OF_BODIES = {
     "position": ("m", "position of the origin"),

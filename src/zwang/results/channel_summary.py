@@ -23,8 +23,8 @@ _SHOWN = ("least", "at", "greatest", "at", "mean", "RMS")
 #: After the name of what is unbounded, and what is said of it below.
 DAGGER = "\N{DAGGER}"
 UNBOUNDED = (
-    "Unbounded at t = {} s, where the mechanism passes a singular position: the numbers are those "
-    "of the times above, and others at other times."
+    "Unbounded at t = {} s, where the mechanism passes a singular position: its numbers depend on "
+    "which times were saved."
 )
 
 
@@ -59,7 +59,8 @@ def summary_of(
     And whether the motion determines it; else it is one admissible value among many. Extremes are
     those of the saved states, or of the times asked for; where a channel is unbounded in between,
     it says when. Of a column that is undefined at some of them, as 0/0, all are of its defined
-    values; how many are not is under ``"undefined"``.
+    values; how many are not is under ``"undefined"``. How many are infinite, as 1/0, is under
+    ``"infinite"``: extremes may be, mean and root mean square are of the others.
 
     Parameters
     ----------
@@ -68,18 +69,19 @@ def summary_of(
     table = table_of(run, channels, every, degrees=degrees)
     found = {}
     for name, values in table.columns.items():
-        good = np.isfinite(values)
-        low = int(np.argmin(np.where(good, values, np.inf)))
-        high = int(np.argmax(np.where(good, values, -np.inf)))
+        missing, infinite = np.isnan(values), np.isinf(values)
+        low = int(np.argmin(np.where(missing, np.inf, values)))
+        high = int(np.argmax(np.where(missing, -np.inf, values)))
         found[name] = {
             "unit": table.units[name],
-            "least": float(values[low]) if good.any() else float("nan"),
+            "least": float(values[low]) if not missing.all() else float("nan"),
             "at_least": float(table.t[low]),
-            "greatest": float(values[high]) if good.any() else float("nan"),
+            "greatest": float(values[high]) if not missing.all() else float("nan"),
             "at_greatest": float(table.t[high]),
             "mean": mean_over_time(table.t, values),
             "rms": rms_over_time(table.t, values),
-            "undefined": int(np.count_nonzero(~good)),
+            "undefined": int(np.count_nonzero(missing)),
+            "infinite": int(np.count_nonzero(infinite)),
             "values": len(values),
             "determinate": name not in table.indeterminate,
         }
@@ -104,11 +106,12 @@ def summary_table(found: Mapping[str, Mapping[str, Any]]) -> str:
         numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
         lines.append("  ".join([*words, *numbers]))
     for name, facts in found.items():
-        if facts.get("undefined"):
-            lines.append(f"{name}: {facts['undefined']} of {facts['values']} undefined")
+        counted = [kind for kind in ("undefined", "infinite") if facts.get(kind)]
+        lines += [f"{name}: {facts[kind]} of {facts['values']} {kind}" for kind in counted]
     if not all(facts.get("determinate", True) for facts in found.values()):
         lines.append(f"{STAR} {ONE_OF_MANY}")
-    moments = {plain_number(x["unbounded_at"], 4) for x in found.values() if "unbounded_at" in x}
-    if moments:
-        lines.append(f"{DAGGER} {UNBOUNDED.format(' and '.join(sorted(moments)))}")
+    times = sorted(x["unbounded_at"] for x in found.values() if "unbounded_at" in x)
+    if times:
+        moments = dict.fromkeys(plain_number(t, 4) for t in times)
+        lines.append(f"{DAGGER} {UNBOUNDED.format(' and '.join(moments))}")
     return "\n".join(lines)

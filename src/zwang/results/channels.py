@@ -129,9 +129,10 @@ class ChannelTable(Mapping[str, Channel]):
         A reaction that is not determinate at the first saved state may have components that are,
         at that state and at others along the run.
         ``run.reaction(joint).determinate`` decides it for every saved state. An output of the
-        user's that is a sum of components with factors is determinate if no admissible forces
-        change it, as the load on both hinges of a door; any other one if all channels are that it
-        uses. Of a run that was loaded without its system components count as the whole reaction.
+        user's is determinate if no admissible forces change it: if it is a sum of components with
+        factors that stays the same, as the load on both hinges of a door, or is made of such sums
+        alone, as their magnitude. A comparison, a sign or a rounded number of anything else is
+        not. Of a run that was loaded without its system components count as the whole reaction.
         Where a law of friction uses a reaction that is left open, no force is determinate.
         """
         owner, _, part = name.rpartition(".")

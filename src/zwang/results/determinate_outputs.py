@@ -2,8 +2,8 @@
 
 Multipliers may differ by any z with Aᵀz = 0, and the force of a group by A_gᵀ z_g. An output that
 is a sum of components with factors changes by the same sum of these: it is determinate if that is
-zero for all z, as the load on both hinges of a door is. Where it is no such sum, as a magnitude, it
-counts as determinate only if all that it is made of is.
+zero for all z, as the load on both hinges of a door is. An output that is no sum of them, as a
+magnitude, is determinate if all sums are that it is made of (`open_sums`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from zwang.results.channel_catalog import PARTS, ChannelEntry, catalog
 from zwang.results.determined import motion_is_open
 from zwang.results.driver_efforts import driver_speed, effort_along
 from zwang.results.event_rows import changed
+from zwang.results.open_sums import OpenQuantity, SumWalk
 from zwang.results.output_values import written_out
 from zwang.results.segments import Segment
-from zwang.terms import FloatArray
+from zwang.terms import EPSILON, FloatArray
 
 if TYPE_CHECKING:
     from zwang.results.run import Run
@@ -31,8 +32,9 @@ __all__ = ["Look", "looks_at", "output_is_determinate"]
 
 #: Saved states that are looked at, evenly spread: axes of the ground turn against the bodies.
 STATES = 5
-#: A change below this share of what is added up is rounding.
-NO_CHANGE = 1e-9
+#: A sum is off by so many roundings of what is added up, and by so many times what Aᵀz is not zero
+#: by: states satisfy constraints to a tolerance, and constraints are redundant to the same.
+ROUNDINGS = 64.0
 
 
 class Look(NamedTuple):
@@ -63,39 +65,48 @@ def looks_at(run: Run) -> list[Look]:
 
 def output_is_determinate(run: Run, output: OwnOutput, looks: list[Look]) -> bool:
     """Whether no admissible multipliers change an output at the states that are looked at."""
-    import casadi as ca
-
     value, channels = written_out(run, output)
     open_ = {name: x for name, x in channels.items() if not run.channels.determinate(name)}
     if not open_ or motion_is_open(run):
         return not open_
-    symbols = ca.vertcat(*open_.values())
-    slope = ca.densify(ca.jacobian(value, symbols))
     # Of forces of unknown size, as of teeth, the bases tell nothing.
-    if ca.depends_on(slope, symbols) or any(look.passport.notes for look in looks):
+    if any(look.passport.notes for look in looks):
         return False
     s = run.system.equations.symbols
-    function = ca.Function("slope", [s.q, s.v, s.t, s.p, *channels.values()], [slope])
+    walk = SumWalk(value, [s.q, s.v, s.t, s.p, *channels.values()])
     entries = catalog(run.system, run.mechanism)
     given = {name: run[name] for name in channels}
+    decided = False
     for look in looks:
-        found = [_change(run, look, name, entries) for name in open_]
-        changes = [change for change in found if change is not None]
-        if len(changes) < len(found):
-            return False
+        quantities: dict[int, OpenQuantity] = {}
+        for name, symbols in open_.items():
+            found = _change(run, look, name, entries)
+            if found is None:
+                return False
+            hashes = (symbols[k].element_hash() for k in range(symbols.numel()))
+            quantities |= dict(zip(hashes, found, strict=True))
         i, p = look.row, run.system.parameter_vector(look.segment.parameters)
-        at = function(run.q[i], run.v[i], run.t[i], p, *(x[i] for x in given.values()))
-        factors, change = np.array(at).ravel(), np.vstack(changes)
-        added = np.abs(factors) @ np.abs(change)
-        if np.abs(factors @ change).max(initial=0.0) > NO_CHANGE * added.max(initial=0.0):
+        state = [run.q[i], run.v[i], run.t[i], p, *(x[i] for x in given.values())]
+        known = walk.is_determinate(state, quantities, _rounding(look))
+        if known is False:
             return False
-    return True
+        decided = decided or known is not None
+    return decided
+
+
+def _rounding(look: Look) -> float:
+    """What a sum of changes may be off by, relative to what is added up."""
+    of_groups = [group.basis for group in look.passport.groups.values()]
+    added = np.sum(np.abs(of_groups), axis=0).max(axis=0, initial=0.0)
+    left = np.abs(np.sum(of_groups, axis=0)).max(axis=0, initial=0.0)
+    off = np.divide(left, added, out=np.zeros_like(left), where=added > 0.0)
+    return ROUNDINGS * max(EPSILON, float(off.max(initial=0.0)))
 
 
 def _change(
     run: Run, look: Look, name: str, entries: Mapping[str, ChannelEntry]
-) -> FloatArray | None:
-    """What a channel or a component changes by with each z, (parts, k); None where unknown."""
+) -> list[OpenQuantity] | None:
+    """What the parts of a channel, or a component, change by with each z; None where unknown."""
     owner, _, part = name.rpartition(".")
     component = name not in entries and part in PARTS
     entry = entries[owner if component else name]
@@ -104,7 +115,7 @@ def _change(
         return None
     if entry.kind in ("multiplier", "coupler"):
         row = group.rows[int(entry.quantity) if entry.quantity.isdigit() else 0]
-        return look.passport.basis[row : row + 1]
+        return _quantities(look.passport.basis[row : row + 1], look.passport.basis)
     parts = run.mechanism
     if parts is None or entry.owner not in parts.joints:
         return None
@@ -115,10 +126,18 @@ def _change(
             return None
         wrench = joint_wrench(parts, joint, basis, run.q[state])
         change = wrench.force if entry.quantity == "force" else wrench.moment
-        return change.T[[PARTS.index(part)]] if component else change.T
+        rows = change.T[[PARTS.index(part)]] if component else change.T
+        return _quantities(rows, wrench.force.T, wrench.moment.T, group.basis)
     if entry.kind != "driver" or entry.quantity not in ("effort", "power"):
         return None
     segment = Segment(0, len(basis), look.segment.system, look.segment.parameters)
     same = changed(run, t=run.t[state], q=run.q[state], v=run.v[state], segments=(segment,))
     effort = effort_along(same, f"{joint.drives}_rate", basis)
-    return (effort if entry.quantity == "effort" else effort * driver_speed(same, joint))[None]
+    along = effort if entry.quantity == "effort" else effort * driver_speed(same, joint)
+    return _quantities(along[None], along[None])
+
+
+def _quantities(rows: FloatArray, *of: FloatArray) -> list[OpenQuantity]:
+    """Changes (parts, k) as quantities that are computed of numbers of such sizes."""
+    size = np.abs(np.concatenate(of)).max(axis=0, initial=0.0)
+    return [OpenQuantity(row, size) for row in rows]

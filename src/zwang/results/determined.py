@@ -41,12 +41,10 @@ def motion_is_open(run: Run) -> bool:
 
 def determined(run: Run, name: str) -> bool:
     """Whether the motion determines a channel, as far as that is known."""
-    rows = sum(len(rows) for rows in run.system.groups.values())
-    if rows > PASSPORT_ROWS:
-        return True
     try:
-        return run.channels.determinate(name)
-    except ZwangError:  # no channel, or no unique motion there: nothing is known
+        rows = sum(len(rows) for rows in run.system.groups.values())
+        return rows > PASSPORT_ROWS or run.channels.determinate(name)
+    except ZwangError:  # no channel, no unique motion there, or no system: nothing is known
         return True
 
 

@@ -101,7 +101,7 @@ def work_of(run: Run) -> Work:
             continue
         if first:
             steps["impulses"][first] = T[first] - T[first - 1]
-        if last - first == 1:
+        if run.t[last - 1] == run.t[first]:  # as between impacts that accumulate
             continue
         for name, work in _work_between(run, segment, known).items():
             steps[name][first + 1 : last] = np.diff(work)

@@ -38,7 +38,7 @@ EVEN, UNEVEN = 1e-9, 100
 
 
 class Antiderivative:
-    """∫ f dt from the first time on, for several functions at once.
+    """∫ f dt from the first time on, for several functions at once; zero over no time.
 
     Parameters
     ----------
@@ -54,6 +54,8 @@ class Antiderivative:
         error: float,
         size: float,
     ) -> None:
+        if len(edges) == 1:
+            edges = np.repeat(edges, 2)
         found = _coefficients(f, edges[:-1], edges[1:])
         for division in range(AT_JUMPS):
             most = np.maximum(np.abs(found[..., 0]).max(axis=1, keepdims=True), size)
@@ -73,7 +75,7 @@ class Antiderivative:
         a, b = self.edges[piece], self.edges[piece + 1]
         half = 0.5 * (b - a)
         # ∫ Pₖ from −1 to x is (Pₖ₊₁ − Pₖ₋₁)/(2k + 1), and 1 + x of P₀.
-        P = _legendre((t - a) / half - 1.0)
+        P = _legendre(np.divide(t - a, half, out=np.zeros_like(t), where=half > 0.0) - 1.0)
         integral = np.empty((NODES, len(t)))
         np.add(P[0], P[1], out=integral[0])
         np.divide(P[2:] - P[:-2], _ODD, out=integral[1:])

@@ -8,29 +8,63 @@ import numpy as np
 
 from zwang.errors import InputError, shown
 from zwang.results.event_rows import changed, with_instants
+from zwang.results.force_record import ForceRecord
+from zwang.results.records import AbsentSystem
 from zwang.results.run import Run
-from zwang.terms import FloatArray
+from zwang.results.segments import Segment, no_state
+from zwang.terms import EPSILON, FloatArray
 
 __all__ = ["at_times", "every_seconds"]
 
 #: Times in one table at most: a mistyped interval is refused before it fills the memory.
 MOST_TIMES = 10_000_000
+#: Times that differ by so many roundings are the same.
+ROUNDINGS = 64.0
 
 
 def at_times(run: Run, times: FloatArray) -> Run:
     """The same run as if it had been saved at other times, with all that follows from states."""
     if np.array_equal(times, run.t):
         return run
+    if isinstance(run.system, AbsentSystem):
+        rows = _saved_rows(run, times)
+        if rows is not None:
+            return _of_rows(run, rows)
     state, (run, _) = run.at(times), with_instants(run)
     before = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
     ends = run.t[before] == times
     before[ends] = _first_alike(run)[before[ends]]
+    return changed(run, t=times, q=state.q, v=state.v, segments=_segments_of(run, before))
+
+
+def _segments_of(run: Run, rows: np.ndarray) -> tuple[Segment, ...]:
+    """The segments of a run that has such of the rows of another."""
     segments = []
     for s in run.segments:
-        own = np.flatnonzero((before >= s.first) & (before < s.last))
+        own = np.flatnonzero((rows >= s.first) & (rows < s.last))
         if own.size:
             segments.append(replace(s, first=int(own[0]), last=int(own[-1]) + 1))
-    return changed(run, t=times, q=state.q, v=state.v, segments=tuple(segments))
+    return tuple(segments)
+
+
+def _saved_rows(run: Run, times: FloatArray) -> np.ndarray | None:
+    """The saved states at some times, where there is one at each of them but for rounding."""
+    off = ROUNDINGS * EPSILON * np.maximum(1.0, np.abs(times))
+    rows = np.searchsorted(run.t, times + off, side="right") - 1
+    if not np.all((rows >= 0) & (np.abs(run.t[rows] - times) <= off)):
+        return None
+    return _first_alike(run)[rows]
+
+
+def _of_rows(run: Run, rows: np.ndarray) -> Run:
+    """The run with some of its saved states, and with the forces that were kept of these."""
+    kept = run.force_record
+    q, v, segments = run.q[rows], run.v[rows], _segments_of(run, rows)
+    some = changed(run, t=run.t[rows], q=q, v=v, segments=segments)
+    if kept is None:
+        return some
+    record = ForceRecord(kept.layout, lambda name: kept[name][rows])
+    return replace(some, force_record=record)
 
 
 def _first_alike(run: Run) -> np.ndarray:
@@ -52,7 +86,9 @@ def every_seconds(run: Run, every: float | None) -> Run:
     ----------
     every : interval between the times [s].
     """
-    if every is None or not len(run):
+    if not len(run):
+        raise no_state()
+    if every is None:
         return run
     number = isinstance(every, int | float | np.number) and not isinstance(every, bool)
     if not number or not np.isfinite(every) or not every > 0.0:

@@ -17,6 +17,7 @@ from zwang.caching import computed_once
 from zwang.display import Displayed
 from zwang.errors import InputError, UnknownNameError, shown
 from zwang.integrators.settings import Settings
+from zwang.results.parameter_entries import entry_of_parameter
 from zwang.results.segments import EventRecord, RankChange, Segment, no_state
 from zwang.results.status import Counts
 from zwang.solvers.solution import Solution
@@ -165,7 +166,8 @@ class Run(Displayed):
         """Write channels as a MATLAB file, one variable a column; gives the path.
 
         ``pin.angle`` is the variable ``pin_angle``; the cell array ``channels`` has variables,
-        names and units. Arguments as of `to_csv`.
+        names and units, and ``indeterminate`` the variables that the motion does not determine.
+        Arguments as of `to_csv`.
         """
         from zwang.results.tables import to_mat
 
@@ -191,7 +193,7 @@ class Run(Displayed):
     @known_keywords()
     def plot(
         self,
-        *names: str,
+        *names: str | Sequence[str],
         against: str | None = None,
         degrees: bool = False,
         compare: Run | Sequence[Run] = (),
@@ -204,7 +206,8 @@ class Run(Displayed):
         Parameters
         ----------
         names : of `channels`; by default the coordinates of joints, drivers, actuators and the
-            energy, of a system of functions its coordinates.
+            energy, of a system of functions its coordinates. Each has a panel; a list of names is
+            one panel with a line for each, of vectors the magnitudes.
         against : another channel for a phase portrait, or ``run.plot("tip.position.z",
             against="tip.position.x")`` for the curve of a point; of vectors the magnitude is taken.
         degrees : whether angles are in degrees.
@@ -498,7 +501,7 @@ class Run(Displayed):
 
         Names are those of coordinates and velocities, then those of `channels`; of a vector,
         ``run["pin.force.x"]`` and ``run["pin.force.magnitude"]`` are parts. A parameter has the
-        values that events and controllers gave it.
+        values that events and controllers gave it, and ``run["gain[0]"]`` is an entry of one.
 
         ``run[-1]`` is the last saved state, ``run[10:20]`` and ``run[run.t > 1.0]`` are several.
         """
@@ -508,6 +511,9 @@ class Run(Displayed):
             return self.q[:, self.system.coordinates.index(name)]
         if name in self.system.velocities:
             return self.v[:, self.system.velocities.index(name)]
+        entry = entry_of_parameter(self.parameters, name)
+        if entry is not None:
+            return self[entry[0]][:, *entry[1]]
         if name in self.system.channels:
             return _of_mechanisms().channel(self, name)
         from zwang.results.channels import channel_values, held_values

@@ -168,7 +168,10 @@ def to_mat(
     *,
     degrees: bool,
 ) -> Path:
-    """Write a MATLAB file: ``t``, and for each column a variable with ``_`` in place of dots."""
+    """Write a MATLAB file: ``t``, and for each column a variable with ``_`` in place of dots.
+
+    Variables that the motion does not determine are listed in ``indeterminate``.
+    """
     from scipy.io import savemat
 
     target = path_of(path, "MATLAB file")
@@ -180,6 +183,8 @@ def to_mat(
         variables[variable] = values[:, None]
         names[k] = [variable, name, table.units[name]]
     variables["channels"] = names
+    open_ = [row[0] for row in names.tolist() if row[1] in table.indeterminate]
+    variables["indeterminate"] = np.array(open_, dtype=object).reshape(-1, 1)
     try:
         savemat(target, variables, long_field_names=True, do_compression=True)
     except OSError as error:
@@ -200,7 +205,7 @@ def _variable(name: str, taken: dict[str, Any]) -> str:
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     plain = (plain if plain[:1].isalpha() else f"x{plain}")[:LONGEST_NAME]
     result, number = plain, 2
-    while result in taken or result == "channels":
+    while result in taken or result in ("channels", "indeterminate"):
         ending = f"_{number}"
         result, number = plain[: LONGEST_NAME - len(ending)] + ending, number + 1
     return result

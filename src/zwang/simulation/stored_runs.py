@@ -97,9 +97,10 @@ def system_of(model: Any) -> System:
     return system
 
 
-def _needs_system(_: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _needs_system(run: Run, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    between = times[~np.isin(times, run.t)]
     raise InputError(
-        f"state at t = {times[0]:g}",
+        f"state at t = {(between if between.size else times)[0]:.6g}",
         must="be integrated from the saved state before, which takes the system",
         but="the run was loaded without it",
         advice="Load it as zw.load(path, system).",

@@ -8,9 +8,12 @@ function element(kind, content, attributes) {
   return made;
 }
 
+/** What a table has of a name, which may be that of a method of every object. */
+function own(table, name) { return Object.hasOwn(table, name) ? table[name] : undefined; }
+
 function label(name) {
-  const said = D.labels[name] ?? name;
-  return D.units[name] ? `${said} [${D.units[name]}]` : said;
+  const said = own(D.labels, name) ?? name, unit = own(D.units, name);
+  return unit ? `${said} [${unit}]` : said;
 }
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(name); }

@@ -11,6 +11,7 @@ from zwang.arguments.states import parameter_value
 from zwang.arguments.values import check_name, checked_names
 from zwang.errors import InputError, UnknownNameError
 from zwang.tracing.constraint import Constraint, named_constraint
+from zwang.tracing.own_output import require_no_energy
 from zwang.tracing.traced_model import Definition
 
 __all__ = ["define", "joined", "require_distinct"]
@@ -98,6 +99,8 @@ def require_distinct(definition: Definition) -> Definition:
                     must="have a name of its own",
                     but=f"a {seen[name]} has the same name",
                 )
+            if kind in ("parameter", "output"):
+                require_no_energy(kind, name)
             seen[name] = kind
     return definition
 

@@ -19,16 +19,24 @@ if TYPE_CHECKING:
     from zwang.tracing.differentiate import Symbols
 
 __all__ = [
+    "ENERGIES",
     "OwnOutput",
     "TracedOutput",
     "circular_output",
     "of_parameter",
     "outputs_of",
+    "require_no_energy",
     "traced_output",
 ]
 
 #: Endings that give a part of a vector.
 _PARTS = ("x", "y", "z", "magnitude")
+#: What the energies of a run are called, of every system.
+ENERGIES = {
+    "energy": "kinetic plus potential energy",
+    "kinetic_energy": "kinetic energy",
+    "potential_energy": "potential energy",
+}
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,17 @@ def outputs_of(given: Any) -> dict[str, OwnOutput]:
             )
         result[name] = f if isinstance(f, OwnOutput) else OwnOutput(name, f)
     return result
+
+
+def require_no_energy(kind: str, name: str) -> None:
+    """Refuse a name under which every run has an energy: what is called so has none then."""
+    if name in ENERGIES:
+        raise InputError(
+            f"{kind} {name!r}",
+            must="have a name of its own",
+            but=f"the {ENERGIES[name]} of every run has the same name",
+            advice="Give it another name.",
+        )
 
 
 def circular_output(name: str, path: Sequence[str]) -> InputError:

@@ -1,6 +1,6 @@
 """The traced model of a system of functions: one expression for each canonical term.
 
-`Definition` is the data a user gave; `trace` calls every function once and returns a `TracedModel`,
+`Definition` is the data a user gave; `trace` calls every function and returns a `TracedModel`,
 from which kernels are compiled, closed forms written and reduced systems built.
 """
 

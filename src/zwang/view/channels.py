@@ -8,6 +8,8 @@ import numpy as np
 
 from zwang.results.channel_catalog import PARTS
 from zwang.results.determined import PASSPORT_ROWS, determined
+from zwang.results.parameter_entries import entry_of_parameter
+from zwang.results.records import AbsentSystem
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
@@ -68,6 +70,8 @@ def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
     ------
     UnknownNameError : there is none of that name; the message lists those there are.
     """
+    if entry_of_parameter(run.parameters, name) is not None and name not in run.channels:
+        return Series(name, "", run[name][:, None], held=True)
     values, known = run[name], run.channels
     if name in run.parameters and (name not in known or known[name].parameter):
         places = [",".join(map(str, at)) for at in np.ndindex(values.shape[1:])]
@@ -90,6 +94,8 @@ def series_of(run: Run, name: str, *, degrees: bool = False) -> Series:
 
 def _is_held(run: Run, name: str) -> bool:
     """Whether it is the effort of an actuator that depends on parameters alone."""
+    if isinstance(run.system, AbsentSystem):
+        return False
     parts, (owner, _, quantity) = run.mechanism, name.rpartition(".")
     if parts is None or owner not in parts.actuated or quantity not in ("torque", "effort"):
         return False

@@ -80,6 +80,7 @@ def with_room(axes: Iterable[Any], height: float) -> float:
     The height that panels need for what cannot be broken [in].
     """
     for axis in axes:
+        _length(axis.xaxis.label)  # for what is no formula
         label = axis.yaxis.label
         title, bracket, unit = label.get_text().rpartition(" [")
         if bracket and _length(label) > height - BESIDE:
@@ -89,10 +90,24 @@ def with_room(axes: Iterable[Any], height: float) -> float:
 
 
 def _length(label: Any) -> float:
-    """Length of the longest line of a label [in]."""
+    """Length of the longest line of a label [in]; a label that is no formula is text from now on.
+
+    Dollars are money, too.
+    """
+    from matplotlib.cbook import is_math_text
     from matplotlib.textpath import TextToPath
 
     measure, font = TextToPath(), label.get_fontproperties()
     lines = label.get_text().split("\n")
-    points = [measure.get_text_width_height_descent(x, font, ismath="$" in x)[0] for x in lines]
-    return HINTED * max(points) / 72.0
+
+    def width(text: str) -> float:
+        formula = is_math_text(text) and label.get_parse_math()
+        shown = text if formula else text.replace(r"\$", "$")
+        return measure.get_text_width_height_descent(shown, font, ismath=formula)[0]
+
+    try:
+        points = max(map(width, lines))
+    except ValueError:  # Matplotlib cannot read it
+        label.set_parse_math(False)
+        points = max(map(width, lines))
+    return HINTED * points / 72.0

@@ -13,7 +13,9 @@ from zwang.display import shown_once
 from zwang.errors import InputError, MissingExtraError, UnknownNameError, ZwangError, shown
 from zwang.multibody.pose import SCALAR
 from zwang.results.channel_catalog import PARTS
+from zwang.results.records import AbsentSystem
 from zwang.results.run import Run
+from zwang.results.segments import no_state
 from zwang.view.camera import Camera, camera_of, floor, line_points, painted
 from zwang.view.channels import Series, series_of, single
 from zwang.view.chart import LEAST_SPAN
@@ -37,6 +39,8 @@ ONE_OF_MANY = "dashed: indeterminate, the value of least norm"
 KEYS = 0.35
 #: Change of the energy, against the largest kinetic one, that is the tolerance of a run.
 CONSERVED = 1e-6
+#: Change of the energy, against itself, that rounding leaves of a constant.
+ROUNDED_ENERGY = 1e-12
 #: How much wider a curve of one run is for each other that may cover it, and for how many at most.
 WIDER, MOST_WIDER = 0.7, 3
 #: Panels of joints, and of drivers, in a figure for which no channels were named.
@@ -56,10 +60,15 @@ class Wording:
             return series.label
         return titled(self.titles[name], series.unit)
 
+    def within(self, name: str, part: str, series: Series, *, alike: bool) -> str:
+        """A channel in the key of a panel of several, whose axis has the unit if it is one."""
+        own = self.titles.get(name, name) if alike else self.label(name, series)
+        return f"|{own}|" if part == "magnitude" else f"{own}{part}"
+
 
 def plot(
     runs: Sequence[Run],
-    names: Sequence[str],
+    names: Sequence[str | Sequence[str]],
     against: str | None = None,
     *,
     degrees: bool = False,
@@ -69,7 +78,10 @@ def plot(
 ) -> Any:
     """Channels of one run or several: over time, in panels, or against another channel."""
     figures = _figure_module("run.plot")
-    chosen = tuple(names) or default_channels(runs[0])
+    if not all(len(run) for run in runs):
+        raise no_state()
+    panels = _panels(names, against) if names else [(x,) for x in default_channels(runs[0])]
+    chosen = [name for panel in panels for name in panel]
     marks = _labels(runs, labels)
     wording = Wording(degrees, dict(titles or {}))
     runs = [_smooth(run, [*chosen, *([against] if against else [])]) for run in runs]
@@ -77,8 +89,29 @@ def plot(
     with figure_style(style) as chosen_style:
         draw_into = _over_times if against is None else partial(_phase, against=against)
         return shown_once(
-            figures, draw_into(figures, chosen_style, runs, chosen, marks=marks, wording=wording)
+            figures, draw_into(figures, chosen_style, runs, panels, marks=marks, wording=wording)
         )
+
+
+def _panels(names: Sequence[Any], against: str | None) -> list[tuple[str, ...]]:
+    """The channels of each panel: one, or those of a list."""
+    panels = []
+    for given in names:
+        panel = tuple(given) if isinstance(given, list | tuple) else (given,)
+        if not panel or not all(isinstance(name, str) for name in panel):
+            raise InputError(
+                "channel of a plot",
+                found=shown(given),
+                expected="a name, or a list of names that share a panel",
+            )
+        if against is not None and len(panel) > 1:
+            raise InputError(
+                "channels against another",
+                found=shown(given),
+                expected="names, which have a panel each",
+            )
+        panels.append(panel)
+    return panels
 
 
 def _smooth(run: Run, names: Sequence[str]) -> Run:
@@ -96,15 +129,15 @@ def _over_times(
     figures: Any,
     style: PlotStyle,
     runs: Sequence[Run],
-    chosen: Sequence[str],
+    panels: Sequence[tuple[str, ...]],
     *,
     marks: Sequence[str],
     wording: Wording,
 ) -> Any:
-    """Channels over time, one panel each."""
+    """Channels over time, in panels."""
     from zwang.view.styled_figure import StyledFigure
 
-    below, count = style.width / 7.5, len(chosen)
+    below, count = style.width / 7.5, len(panels)
     figure, axes = figures.subplots(
         count,
         1,
@@ -114,8 +147,8 @@ def _over_times(
         FigureClass=StyledFigure,
         layout="constrained",
     )
-    for axis, name in zip(axes[:, 0], chosen, strict=True):
-        _over_time(axis, runs, name, marks, wording, column=style.column)
+    for axis, panel in zip(axes[:, 0], panels, strict=True):
+        _over_time(axis, runs, panel, marks, wording, column=style.column)
     _legends_once(axes[:, 0])
     room = with_room(axes[:, 0], style.panel)
     above = (
@@ -123,11 +156,14 @@ def _over_times(
     )
     figure.set_size_inches(style.width, below + room * count + above)
     axes[-1, 0].set_xlabel(style.time)
+    figure.align_ylabels(axes[:, 0])
     return figure
 
 
 def default_channels(run: Run) -> tuple[str, ...]:
     """What is worth a look first: joints, drivers, actuators, energy; else coordinates."""
+    if isinstance(run.system, AbsentSystem):
+        return run.system.coordinates[:MOST_PANELS]
     parts = run.mechanism
     if parts is None:
         return run.system.coordinates
@@ -164,31 +200,40 @@ def _labels(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
 def _over_time(
     axis: Axes,
     runs: Sequence[Run],
-    name: str,
+    names: tuple[str, ...],
     marks: Sequence[str],
     wording: Wording,
     *,
     column: bool = False,
 ) -> None:
-    """One channel of all runs in one panel."""
-    for number, (run, mark) in enumerate(zip(runs, marks, strict=True)):
+    """Channels of all runs in one panel; of several, vectors are their magnitudes."""
+    lines = [(name, run, mark) for name in names for run, mark in zip(runs, marks, strict=True)]
+    shared = [series_of(runs[0], name, degrees=wording.degrees) for name in names]
+    alike = len({series.unit for series in shared}) == 1
+    for number, (name, run, mark) in enumerate(lines):
         series = series_of(run, name, degrees=wording.degrees)
         columns = list(enumerate(series.parts))
-        if len(runs) > 1 and len(columns) > 1:  # of several runs the magnitudes alone
+        if len(lines) > 1 and series.parts[-1] == "magnitude":
             columns = columns[-1:]
         for k, part in columns:
             style = {"color": "0.35", "linewidth": 0.9} if part == "magnitude" else {}
-            style = _under(len(runs) - 1 - number) if len(runs) > 1 else style
+            style = {} if len(lines) > 1 else style
+            if len(runs) > 1:
+                style = _under(len(runs) - 1 - number % len(runs))
             if not series.is_known(k):
                 style["linestyle"] = "--"
                 _say_once(axis)
             if series.held:
                 style["drawstyle"] = "steps-pre"
-            label = " ".join(filter(None, [mark, part]))
+            said = wording.within(name, part, series, alike=alike) if len(names) > 1 else part
+            label = " ".join(filter(None, [mark, said]))
             axis.plot(run.t, series.values[:, k], label=label or None, **style)
-        axis.set_ylabel(wording.label(name, series))
+    if len(names) == 1:
+        axis.set_ylabel(wording.label(names[0], shared[0]))
+    elif alike and shared[0].unit:
+        axis.set_ylabel(titled("", shared[0].unit).strip())
     axis.grid(visible=True, color="0.9", linewidth=0.8)
-    _without_rounding(axis, runs if name == "energy" else ())
+    _without_rounding(axis, runs if names == ("energy",) else ())
     if len(axis.get_lines()) > 1 and column:  # above, where it takes no width from the curves
         axis.legend(
             loc="lower left",
@@ -227,11 +272,13 @@ def _without_rounding(axis: Axes, energies: Sequence[Run]) -> None:
     if not every.size:
         return
     low, high = float(every.min()), float(every.max())
-    size, least = max(abs(low), abs(high)), LEAST_SPAN
-    if energies:
-        moving = [float(np.max(run.kinetic_energy, initial=0.0)) for run in energies]
-        size, least = max(size, *moving), CONSERVED
-    if high - low <= least * size:
+    size = max(abs(low), abs(high))
+    nothing = LEAST_SPAN * size
+    if energies:  # a potential is known but for a constant: that one rounds, and sets no scale
+        moving = max(float(np.max(run.kinetic_energy, initial=0.0)) for run in energies)
+        nothing = max(CONSERVED * moving, ROUNDED_ENERGY * size)
+        size = moving if moving > LEAST_SPAN * size else size
+    if high - low <= nothing:
         middle, room = 0.5 * (low + high), 0.1 * size or 1.0
         axis.set_ylim(middle - room, middle + room)
 
@@ -240,7 +287,7 @@ def _phase(
     figures: Any,
     style: PlotStyle,
     runs: Sequence[Run],
-    names: Sequence[str],
+    panels: Sequence[tuple[str, ...]],
     *,
     against: str,
     marks: Sequence[str],
@@ -249,7 +296,7 @@ def _phase(
     """Channels against another: phase portraits, coupler curves."""
     from zwang.view.styled_figure import StyledFigure
 
-    count, side = len(names), style.width * 4.0 / 7.5
+    count, side = len(panels), style.width * 4.0 / 7.5
     shape = (count, 1) if style.column else (1, count)
     across, high = side / 4.0 + side * count, side
     if style.column:  # one below the other, in the shape that one has on a screen
@@ -261,7 +308,7 @@ def _phase(
         FigureClass=StyledFigure,
         layout="constrained",
     )
-    for axis, name in zip(axes.flat, names, strict=True):
+    for axis, (name,) in zip(axes.flat, panels, strict=True):
         for run, mark in zip(runs, marks, strict=True):
             across = single(run, against, degrees=wording.degrees)
             series = single(run, name, degrees=wording.degrees)
@@ -314,6 +361,8 @@ def draw(
 ) -> Any:
     """A still of a mechanism at one time, as a Matplotlib figure."""
     figures = _figure_module("run.draw")
+    if not len(run):
+        raise no_state()
     if traces is None and not forces:
         at = run.t[0] if t is None else t
         scene, frame = scene_of(run, frames=1, start=at, end=at, forces=False), 0

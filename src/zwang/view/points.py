@@ -7,13 +7,14 @@ A system knows no bodies, but its coordinates often are x and y of something: ``
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import numpy as np
 
 from zwang.errors import InputError
 from zwang.results.resample import at_times
 from zwang.results.run import Run
-from zwang.terms import FloatArray
+from zwang.terms import EPSILON, FloatArray
 from zwang.view.grounds import Track
 from zwang.view.meshes import ball
 from zwang.view.scene import Scene, Trace, frame_times
@@ -28,6 +29,9 @@ _LAST = re.compile(r"^(.+)[._]([xyz])$")
 BALL = 0.03
 #: Step of the differences of a potential, and the part of its rise along an axis that is gravity.
 STEP, ALONG = 1e-4, 0.99
+#: Configurations beside a run in which the rise must be the same, to so much of it and so many
+#: roundings of the potential.
+BESIDE, SAME, ROUNDINGS = 3, 1e-6, 64.0
 
 
 def named_points(coordinates: tuple[str, ...]) -> dict[str, dict[str, str]]:
@@ -113,27 +117,46 @@ def _plane(points: dict[str, dict[str, str]]) -> FloatArray | None:
 
 
 def _against_gravity(run: Run, points: dict[str, dict[str, str]]) -> FloatArray | None:
-    """The axis along which the potential of all points together rises at the start.
+    """The axis along which the potential of all points together rises, wherever they are.
 
-    None where there is no potential, or it rises along no axis: what is up is not known then.
+    None where there is no potential, or it rises along no axis: what is up is not known then. What
+    rises here and not there is a spring or a center of attraction, and no gravity.
     """
-    q, v, names = run.q[0], run.v[0], run.system.coordinates
-    rise = np.zeros(3)
-    for k, axis in enumerate("xyz"):
-        moved = [names.index(axes[axis]) for axes in points.values() if axis in axes]
-        step = np.zeros(len(q))
-        step[moved] = STEP * (1.0 + np.abs(q).max())
-        ends = [
-            run.system.energy(q + s * step, v, float(run.t[0]), parameters=run.parameters)[1]
-            for s in (1.0, -1.0)
-        ]
-        if ends[0] is None or ends[1] is None:
-            return None
-        rise[k] = ends[0] - ends[1]
+    names = run.system.coordinates
+    moved = [
+        [names.index(axes[axis]) for axes in points.values() if axis in axes] for axis in "xyz"
+    ]
+    places = _places(run, sorted({k for along in moved for k in along}))
+    step, rises, largest = STEP * (1.0 + np.abs(places).max()), [], 0.0
+    for q in places:
+        ends = np.zeros((3, 2))
+        for k, side in product(range(3), (0, 1)):
+            there = q.copy()
+            there[moved[k]] += (step, -step)[side]
+            V = run.system.energy(there, run.v[0], float(run.t[0]), parameters=run.parameters)[1]
+            if V is None:
+                return None
+            ends[k, side] = V
+        rises.append(ends[:, 0] - ends[:, 1])
+        largest = max(largest, float(np.abs(ends).max()))
+    rise = np.mean(rises, axis=0)
+    allowed = SAME * np.abs(rise).max() + ROUNDINGS * EPSILON * largest
+    rise[~(np.ptp(rises, axis=0) <= allowed)] = 0.0
     size, k = float(np.linalg.norm(rise)), int(np.argmax(np.abs(rise)))
-    if not abs(rise[k]) > ALONG * size:
+    if not abs(rise[k]) > max(ALONG * size, allowed):
         return None
     return np.sign(rise[k]) * np.eye(3)[k]
+
+
+def _places(run: Run, moved: list[int]) -> FloatArray:
+    """Configurations in which a potential is looked at: some of the run, and some beside it."""
+    q = run.q[np.unique(np.linspace(0, len(run) - 1, 3).astype(int))]
+    beside = np.repeat(q[:1], BESIDE, axis=0)
+    scale = 0.3 * (float(np.abs(run.q[:, moved]).max(initial=0.0)) or 1.0)
+    beside[:, moved] += scale * np.cos(np.arange(1.0, 1.0 + BESIDE * len(moved))).reshape(
+        BESIDE, -1
+    )
+    return np.concatenate([q, beside])
 
 
 def _up(points: dict[str, dict[str, str]]) -> FloatArray:

@@ -22,6 +22,7 @@ from zwang.results.unbounded import unbounded_at
 from zwang.view.channels import PASSPORT_ROWS, reacting_joints
 from zwang.view.efforts import effort_series, effort_words
 from zwang.view.joints import joint_kind
+from zwang.view.reaction_sizes import forces_beside
 from zwang.view.report_springs import first_largest, spring_rows
 from zwang.view.scene import statuses
 
@@ -42,9 +43,11 @@ __all__ = [
 LEDGER_WORK, LEDGER_STATES = 1e7, 50
 #: Work, against the largest potential energy, that is the rounding of a difference of two.
 NO_WORK = 1e-12
-#: Force against the largest of all, and mean against the root mean square, that is what rounding
-#: and the tolerance of a run leave of a zero; and the time of a largest value that is zero.
+#: Force against the largest it is in balance with, and mean against the root mean square, that is
+#: what rounding and the tolerance of a run leave of a zero; the time of a largest value of zero.
 NO_FORCE, NOWHEN = 1e-10, "–"
+#: Moment about the point of a joint against that of its force about others: their rounding.
+NO_MOMENT = 1e-13
 #: Work or change of energy, against the largest energy, that is the rounding of the numbers that it
 #: is the difference of, and that is at most the error of a run, of which two digits tell enough.
 NO_CHANGE, ERROR = 1e-15, 1e-8
@@ -117,17 +120,20 @@ def reactions(run: Run, even: Run) -> str:
     known, parts = statuses(even), parts_of(run)
     rows = []
     try:
-        forces = [np.linalg.norm(even.reaction(name).force, axis=1) for name in joints]
-        size = max(force.max(initial=0.0) for force in forces)
-        turning = size * np.linalg.norm(extent(parts, even.q[0]))  # of the moments of forces
+        forces = {name: np.linalg.norm(even.reaction(name).force, axis=1) for name in joints}
+        peaks = {name: float(force.max(initial=0.0)) for name, force in forces.items()}
+        infinite = {name: unbounded_at(even, f"{name}.force") for name in joints}
+        beside = forces_beside(even, peaks, {n for n, t in infinite.items() if t is not None})
+        arm = float(np.linalg.norm(extent(parts, even.q[0])))  # of the moments of forces
         for name in joints:
-            joint, reaction = parts.joints[name], even.reaction(name)
+            joint = parts.joints[name]
             markers = [m for m in (joint.a, joint.b) if m is not None]
-            sizes = [np.linalg.norm(x, axis=1) for x in (reaction.force, reaction.moment)]
-            force = without_rounding(sizes[0].max(), size, NO_FORCE)
-            moment = without_rounding(sizes[1].max(), turning, NO_FORCE)
-            when = f"{even.t[first_largest(sizes[0])]:.3g}" if force else NOWHEN
-            poles = [unbounded_at(even, f"{name}.{what}") for what in ("force", "moment")]
+            most = np.linalg.norm(even.reaction(name).moment, axis=1).max()
+            force = without_rounding(peaks[name], beside[name], NO_FORCE)
+            moment = without_rounding(most, beside[name] * arm, NO_FORCE)
+            moment = without_rounding(moment, peaks[name] * arm, NO_MOMENT)
+            when = f"{even.t[first_largest(forces[name])]:.3g}" if force else NOWHEN
+            poles = [infinite[name], unbounded_at(even, f"{name}.moment")]
             when = when if poles[0] is None else f"{poles[0]:.3g}"
             bodies = ["ground" if m.body < 0 else parts.bodies[m.body].name for m in markers]
             rows.append(

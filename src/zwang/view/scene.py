@@ -22,6 +22,7 @@ from zwang.multibody.pose import SCALAR
 from zwang.results.mechanism_run import parts_of
 from zwang.results.resample import at_times
 from zwang.results.run import Run
+from zwang.results.segments import no_state
 from zwang.terms import FloatArray
 from zwang.view.channels import PASSPORT_ROWS
 from zwang.view.forces import Applied, applied_forces
@@ -245,7 +246,7 @@ class Scene:
 def frame_times(run: Run, frames: int | None, start: float | None, end: float | None) -> FloatArray:
     """Evenly spaced times within a run."""
     if not len(run):
-        raise InputError("run", must="have at least one saved state to draw", but="has none")
+        raise no_state()
     count = FRAMES if frames is None else frames
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise InputError("frames", found=shown(frames), expected="a positive whole number")
@@ -266,9 +267,11 @@ def frame_count(run: Run) -> int:
     `FRAMES`, and more where a body would turn by more than `TURN` from one to the next, as far as
     `ROOM` numbers of 16 bits allow.
     """
+    if not len(run):
+        raise no_state()
     parts = parts_of(run)
     moving = [b for b in parts.bodies if b.kind is not SCALAR]
-    duration = float(run.t[-1] - run.t[0]) if len(run) else 0.0
+    duration = float(run.t[-1] - run.t[0])
     fastest = 0.0
     if duration > 0.0:
         every = slice(None, None, max(len(run) // 500, 1))
