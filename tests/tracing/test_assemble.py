@@ -618,3 +618,35 @@ def test_a_group_is_irreducible_and_not_of_linearised_constraints(order, middle)
     with pytest.raises(zw.AssemblyError) as caught:
         system.assemble(prefer={"x": 1.5, "y": 0.1})
     assert set(caught.value.group) == {"left", "right"}
+
+
+def test_coordinates_that_no_constraint_decides_are_named():
+    """They have the values that searches begin with, which looked like a result."""
+    skate = zw.System(
+        ["x", "y", "th"],
+        mass=np.eye(3),
+        constraints={
+            "blade": zw.velocity(lambda q, v: v[1] * np.cos(q[2]) - v[0] * np.sin(q[2])),
+        },
+    )
+    state = skate.assemble(hold={"th": 0.0})
+    (note,) = state.notes
+    assert note.startswith("no constraint of positions decides x = ")
+    assert "y = " in note
+    assert "th" not in note.split(":")[0]
+    assert note in skate.simulate(state, until=0.1).notes
+    assert skate.assemble(hold={"th": 0.0, "x": 0.0}, prefer={"y": 1.0}).notes == ()
+    assert skate.assemble(start=[0.0, 0.0, 0.0]).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (lambda q, p: q @ q == p.L**2, r"comparison with ==.*difference of its sides"),
+        (lambda q, p: q[0] < p.L, r"comparison with <.*An inequality"),
+    ],
+)
+def test_a_comparison_is_no_constraint(row, told):
+    given = {"parameters": {"L": 1.0}, "mass": np.eye(2)}
+    with pytest.raises(zw.InputError, match=told):
+        zw.System(["x", "y"], **given, constraints={"rod": zw.position(row)})

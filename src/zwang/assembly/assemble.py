@@ -21,6 +21,7 @@ from zwang.assembly.configuration import ConfigurationSearch
 from zwang.assembly.request import RequestedValues, generic_values, start_values
 from zwang.assembly.result import Assembly, FindConflict
 from zwang.assembly.velocities import consistent_velocity
+from zwang.diagnosis.wording import listing
 from zwang.errors import InputError, UnknownNameError
 from zwang.terms import FloatArray
 
@@ -122,4 +123,19 @@ class AssemblyRequest:
             self.coordinates.moved(q) | self.velocities.moved(v),
             search.distance(x),
             search.conditions.evaluations + evaluations,
+            self._undecided(search, q),
+        )
+
+    def _undecided(self, search: ConfigurationSearch, q: FloatArray) -> tuple[str, ...]:
+        """That coordinates which no constraint of positions contains have values by chance."""
+        asked = self.coordinates
+        chosen = np.union1d(asked.held, asked.preferred)
+        slopes = search.all_conditions(q).jacobian
+        free = [j for j in range(len(q)) if j not in chosen and not slopes[:, j].any()]
+        if self.started or not free:
+            return ()
+        values = listing([f"{asked.names[j]} = {q[j]:.4g}" for j in free])
+        return (
+            f"no constraint of positions decides {values}: hold or prefer other values if these "
+            "are not wanted",
         )

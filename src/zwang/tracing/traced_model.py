@@ -412,11 +412,31 @@ def _block(
         level = constraint.level
         available = {k: x for k, x in moving.items() if level == "velocity" or k != "v"}
         e = vector(what, call(what, function, available))
+    _require_quantities(what, e)
     _require_dependence(what, level, e, s)
     found = rows(level, e, s)
     if constraint.stabilize is None:
         return found
     return stabilised(found, *(expression(moving["p"][name]) for name in constraint.stabilize))
+
+
+def _require_quantities(what: str, e: casadi.SX) -> None:
+    """Refuse a condition in place of a quantity that is to be zero."""
+    import casadi as ca
+
+    compared = {ca.OP_EQ: "==", ca.OP_NE: "!=", ca.OP_LT: "<", ca.OP_LE: "<="}
+    for x in ca.vertsplit(e):
+        if x.is_leaf() or x.op() not in compared:
+            continue
+        sign = compared[x.op()]
+        raise InputError(
+            what,
+            must="be a quantity that is to be zero",
+            but=f"is a comparison with {sign}, which is true or false",
+            advice="Write the difference of its sides: q[0] - 1 in place of q[0] == 1."
+            if sign == "=="
+            else "An inequality does not hold a motion; an event sees where it begins to hold.",
+        )
 
 
 def _acceleration_rows(what: str, e: casadi.SX, a: casadi.SX) -> TracedConstraint:
