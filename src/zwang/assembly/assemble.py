@@ -135,7 +135,5 @@ class AssemblyRequest:
         if self.started or not free:
             return ()
         values = listing([f"{asked.names[j]} = {q[j]:.4g}" for j in free])
-        return (
-            f"no constraint of positions decides {values}: hold or prefer other values if these "
-            "are not wanted",
-        )
+        what = "hold or prefer other values if these are not wanted"
+        return (f"no constraint of positions decides {values}: {what}",)
