@@ -19,7 +19,7 @@ LEFT, RIGHT, TOP, BOTTOM = 64.0, 10.0, 22.0, 26.0
 COLORS = ("#3b7dbd", "#c26f12", "#26917a", "#b8579b", "#7f70bd", "#83862f", "#c2524a", "#2f8fb5")
 #: Below a chart of which the motion does not determine the dashed series.
 DOUBT = "dashed: indeterminate, one of many values"
-#: Before the names of series that cannot be told apart.
+#: Before the names of series that cannot be distinguished.
 ONE = "on one curve"
 #: Marks the key of such a series.
 OPEN = ' class="open"'
@@ -195,7 +195,7 @@ def _limits(curves: Sequence[FloatArray], *, log: bool) -> tuple[float, float]:
 
 
 def _together(curves: Mapping[str, FloatArray], span: float) -> list[list[str]]:
-    """Names of curves that cannot be told apart, where there are several on one line."""
+    """Names of curves that cannot be distinguished, where there are several on one line."""
     groups: list[list[str]] = []
     for name, y in curves.items():
         for group in groups:
