@@ -24,6 +24,7 @@ from zwang.model_files.given_values import parsed_values
 from zwang.model_files.missing_mass import mass_notes
 from zwang.model_files.model import Model, read_model
 from zwang.multibody.connections import connections
+from zwang.multibody.frozen import Parts
 from zwang.multibody.pose import SCALAR
 
 __all__ = ["check", "derive", "explain", "info", "verify"]
@@ -61,14 +62,8 @@ def check(
     moves, slight = tuple[BodyMove, ...](), tuple[BodyMove, ...]()
     if model.mechanism is not None:
         parts = model.mechanism.parts
-        extra = sum(b.kind is SCALAR for b in parts.bodies)
-        facts["bodies"] = len(parts.bodies) - extra
-        facts |= {"extra_coordinates": extra} if extra else {}
-        joined = connections(parts.joints.values())
-        facts |= {f"{kind.replace(' ', '_')}s": count for kind, count in joined.items()}
-        facts |= {"forces": len(parts.forces) + len(parts.friction)}
-        moves = large_moves(parts, state.q)
-        slight = notable_moves(parts, state.q)
+        moves, slight = large_moves(parts, state.q), notable_moves(parts, state.q)
+        facts |= _bodies_and_joints(parts)
         facts["moved"] = {m.body: {"distance": m.distance, "angle": m.angle} for m in slight}
         facts["moved_far"] = {move.body: move.distance for move in moves}
         facts["size"] = extent(parts, state.q).tolist()
@@ -100,6 +95,18 @@ def check(
         typer.echo(f"Error: a run is {facts['contradiction']}", err=True)
         raise typer.Exit(FAILURE)
     out.say(f"{path} has no errors.")
+
+
+def _bodies_and_joints(parts: Parts) -> dict[str, int]:
+    """How many bodies, extra coordinates, joints of each kind and forces there are."""
+    extra = sum(b.kind is SCALAR for b in parts.bodies)
+    joined = connections(parts.joints.values())
+    return {
+        "bodies": len(parts.bodies) - extra,
+        **({"extra_coordinates": extra} if extra else {}),
+        **{f"{kind.replace(' ', '_')}s": count for kind, count in joined.items()},
+        "forces": len(parts.forces) + len(parts.friction),
+    }
 
 
 def _contradiction(model: Model, state: Any, facts: Mapping[str, Any]) -> str:
