@@ -90,6 +90,16 @@ def test_a_unit_that_the_value_may_be_in_is_taken(tmp_path, value, unit):
         ("rod.position.z / lever", ""),
         ("sin(pin.angle)", ""),
         ("3 * t", ""),
+        ("pin.angle + pi / 2", "rad"),
+        ("pin.angle / (2 * pi)", ""),  # turns
+        ("1 + turned / pi / 2", ""),
+        ("pin.angle_rate / (2 * pi)", ""),
+        ("pin.angle_acceleration * pi", ""),
+        ("turned * 180 / pi", "deg"),
+        ("2 * pin.angle_rate * 180 / pi", "deg/s"),
+        ("pin.angle_rate * 60 / (2 * pi)", "rpm"),
+        ("pin.angle_rate * 57.3", ""),  # may be a damping
+        ("energy / (2 * pi)", "J"),
     ],
 )
 def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
@@ -168,6 +178,17 @@ def test_a_sum_of_several_kinds_is_refused(tmp_path, value, kinds, unit):
     with pytest.raises(zw.ModelError, match=re.escape(f"terms in {kinds}")) as caught:
         output(tmp_path, value, unit)
     assert caught.value.key == "output.o.value"
+
+
+def test_turns_are_no_angles_that_a_table_converts(tmp_path):
+    turns = '[output.turns]\nvalue = "pin.angle / (2 * pi)"\n'
+    run = rod_on_a_pin.read(tmp_path, turns + '[start.hold]\n"pin.angle" = "90 deg"').simulate()
+    plain, degrees = (
+        run.to_csv(tmp_path / f"{given}.csv", ["turns"], degrees=given).read_text()
+        for given in (False, True)
+    )
+    assert plain == degrees
+    assert float(plain.splitlines()[1].split(",")[1]) == pytest.approx(0.25, rel=1e-12)
 
 
 def test_newton_metres_may_be_written_without_a_sign(tmp_path):

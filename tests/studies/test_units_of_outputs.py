@@ -167,6 +167,7 @@ def test_analyses_convert_expressions_as_well(model, tmp_path):
         ("peak(rod.position.x) / peak(height)", None),
         ("25 * end(height)", None),
         ("sin(end(pin.angle))", None),
+        ("end(pin.angle) / pi", None),  # half turns
     ],
 )
 def test_the_unit_of_an_expression_follows_from_its_names(model, tmp_path, value, unit):

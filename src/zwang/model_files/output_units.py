@@ -45,6 +45,7 @@ from zwang.model_files.measured_values import (
     PlainNumber,
     among,
     common_sizes,
+    is_angular,
     measured_number,
     measured_unit,
     power_of,
@@ -240,7 +241,9 @@ class _OutputExpression:
         unit = units.pop() if len(units) == 1 else ""
         scale = scales.pop() if len(scales) == 1 else math.nan
         both = factors.pop() if len(factors) == 1 else None
-        return MeasuredValue(like.dimension, unit, scale, sizes, like.free, both)
+        powers = {term.pi for term in alike}
+        pi = powers.pop() if len(powers) == 1 else math.nan
+        return MeasuredValue(like.dimension, unit, scale, sizes, like.free, both, pi)
 
     def _mixed(self, terms: list[MeasuredValue]) -> ExpressionError:
         kinds = " and ".join(dict.fromkeys(term.told for term in terms[:2]))
@@ -270,7 +273,7 @@ def _require(
     sizes = found.sizes if made is None else frozenset({made})
     if among(size, sizes) or not math.isfinite(found.scale * size):
         return
-    turning = any(own.startswith(("rad", "deg", "rpm")) for own in value.units.values())
+    turning = any(is_angular(own) for own in value.units.values())
     if TURNS.search(unit) and not turning and among(size / (2.0 * math.pi), sizes):
         return  # of no angle: turns, counted
     if made is not None and found.made_unit:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeGuard
 
 from zwang.errors import InputError
@@ -72,7 +72,7 @@ def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) 
     """The unit of an output where none is asked for.
 
     It is that of one channel, or of a reduction of one, or follows from all names of an expression
-    without numbers, which may have units.
+    without numbers, which may have units, and without pi: an angle over 2 pi counts turns.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) 
     if isinstance(tree, ast.Call) and function_name(tree) in REDUCTIONS:
         own = REDUCTIONS[function_name(tree)].unit
         return unit_of(dotted(tree.args[0]) or "") if own is None else own
-    if _has_numbers(tree):
+    if _has_numbers(tree) or any(dotted(node) in CONSTANTS for node in _expressions(tree)):
         return ""
     try:
         found = _measured(tree, unit_in_products)
@@ -100,6 +100,10 @@ def _has_numbers(tree: ast.expr) -> bool:
     own = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     powers = [node.right for node in ast.walk(tree) if _is_power(node)]
     return any(number not in powers for number in own)
+
+
+def _expressions(tree: ast.expr) -> Iterator[ast.expr]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.expr))
 
 
 def _is_power(node: ast.AST) -> TypeGuard[ast.BinOp]:
