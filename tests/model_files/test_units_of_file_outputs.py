@@ -122,7 +122,11 @@ def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
         ("-pin.force.x * yarn / (2 * pi)", "N m", "pin.force.x in N, yarn in N m"),
         ("pin.force.x^2", "N", "a value in"),
         ("load_kN", "N", '"load_kN * 1000" for N'),
-        ("rod.position.z * 7", "mm", '"rod.position.z * 7 * 1000" for mm'),
+        ("rod.position.z * 7", "mm", ": for mm convert from m: rod.position.z * 1000."),
+        ("(pin.force.x - 9.81) / 3000", "MN", ": for MN convert from N: pin.force.x / 1000000."),
+        ("7 * load_kN", "MN", ": for MN convert from kN: load_kN / 1000."),
+        ("turned / (2 * pi)", "deg", ": for deg convert from rad: turned * 180 / pi."),
+        ("7 * lever * pin.force.x", "kN m", "not converted. A number that has a unit can be"),
         (
             "energy / 1000",
             "kg",
@@ -134,13 +138,15 @@ def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
         ("energy / 1000", "kN", 'Write unit = "kJ". A number that has a unit can be a constant'),
         ("pin.force.x / 1000", "N", 'unit = "kN", or value = "pin.force.x" for N'),
         ("pin.force.x / 1000", "MN", "expected 'kN', the unit of pin.force.x / 1000"),
+        ("pin.force.x / 1000", "MN", "or for MN convert from N: pin.force.x / 1000000."),
+        ("rod.velocity.x * 3.6", "mph", "for mph convert from m/s: rod.velocity.x / 0.44704."),
         ("2 * pin.force.x / 1000", "N", 'write unit = "kN".'),
         ("(pin.force.x - pin.force.z) / 1000", "N", 'write unit = "kN".'),
         ("rod.position.z * 100", "m", 'unit = "cm", or value = "rod.position.z" for m'),
         ("rod.position.z * 1000", "N", 'Write unit = "mm"'),
         ("pin.angle * 180 / pi", "rad", 'write unit = "deg".'),
         ("turned * 57.3", "N", 'Write unit = "deg"'),
-        ("pin.angle_rate * 60 / (2 * pi)", "Hz", 'write unit = "rpm".'),
+        ("pin.angle_rate * 60 / (2 * pi)", "Hz", 'write unit = "rpm", or for Hz convert'),
         ("rod.velocity.x * 3.6", "m/s", 'unit = "km/h", or value = "rod.velocity.x" for m/s'),
         ("load_kN * 1000", "kN", 'unit = "N", or value = "load_kN" for kN'),
         ("plain", "apples", "not 'apples', which is no unit"),
@@ -158,6 +164,9 @@ def test_a_unit_of_another_kind_or_size_is_refused_with_the_line_to_write(
     assert words in str(caught.value)
     if "write value" in str(caught.value):
         line = str(caught.value).partition('write value = "')[2].partition('"')[0]
+        assert output(tmp_path, line, unit) == unit
+    if "convert from" in str(caught.value):
+        line = str(caught.value).partition("convert from ")[2].partition(": ")[2].removesuffix(".")
         assert output(tmp_path, line, unit) == unit
 
 

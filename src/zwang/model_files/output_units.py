@@ -40,6 +40,7 @@ from zwang.model_files.expressions import (
 from zwang.model_files.fields import expression_error
 from zwang.model_files.formulas import Definitions
 from zwang.model_files.measured_values import (
+    SAME,
     Found,
     MeasuredValue,
     PlainNumber,
@@ -148,6 +149,19 @@ class _OutputExpression:
         if len(self.units) < 2:
             return ""
         return f" ({', '.join(f'{name} in {unit}' for name, unit in self.units.items())})"
+
+    def conversion(self, unit: str, size: float) -> str:
+        """How a name of the kind of a unit is converted to it; empty where there is none."""
+        dimension = dimension_of_unit(unit)
+        for name in names_in(self.tree):
+            found = self._name(name.text)
+            if not isinstance(found, MeasuredValue) or found.free or found.dimension != dimension:
+                continue
+            factor = size / found.scale
+            if math.isfinite(factor) and abs(factor - 1.0) > SAME:
+                line = _divided(name.text, name, factor)
+                return f"for {unit} convert from {found.told}: {line}"
+        return ""
 
     def _name(self, name: str) -> Found:
         if name in CONSTANTS:
@@ -276,19 +290,25 @@ def _require(
     turning = any(is_angular(own) for own in value.units.values())
     if TURNS.search(unit) and not turning and among(size / (2.0 * math.pi), sizes):
         return  # of no angle: turns, counted
-    if made is not None and found.made_unit:
-        own, plain = f"{found.made_unit!r}, the unit of {text}", _without_factor(value.tree)
-        there = f', or value = "{plain}" for {unit}' if plain and size == found.scale else ""
-        raise item.error(
-            repr(unit), own, f'Values are not converted: write unit = "{found.made_unit}"{there}.'
-        )
     own = f"{found.told!r}, the unit of {text}" if found.unit else f"a unit that {text} is in"
     if made is not None:
         own = f"a unit of {made:.6g} {in_units(found.dimension)}, as {text} is in"
-    line = _divided(text, value.tree, size / (found.scale if made is None else made))
-    raise item.error(
-        repr(unit), own, f'Values are not converted: write value = "{line}" for {unit}.'
-    )
+        own = f"{found.made_unit!r}, the unit of {text}" if found.made_unit else own
+    line = _line(unit, size, text, found, value)
+    raise item.error(repr(unit), own, f"Values are not converted{line}")
+
+
+def _line(unit: str, size: float, text: str, found: MeasuredValue, value: _OutputExpression) -> str:
+    """What to write for a unit of another size, after "Values are not converted"."""
+    if not (found.free or (found.pi and is_angular(found.unit))):
+        line = _divided(text, value.tree, size / found.scale)
+        return f': write value = "{line}" for {unit}.'
+    # A number in the value may convert already: what is divided again is wrong twice.
+    plain = _without_factor(value.tree) if size == found.scale else ""
+    other = f'value = "{plain}" for {unit}' if plain else value.conversion(unit, size)
+    own = f'write unit = "{found.made_unit}"' if found.made is not None and found.made_unit else ""
+    both = ", or ".join(filter(None, (own, other)))
+    return f": {both}." if both else f". {_ADVICE}"
 
 
 def _without_factor(tree: Node) -> str:
