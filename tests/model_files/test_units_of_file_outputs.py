@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 from tests import rod_on_a_pin
 
 import zwang as zw
+from zwang.model_files.units import quantity
 
 TABLES = """
 [parameters]
@@ -67,6 +69,21 @@ def output(folder, value, unit=None):
         ("2 * load_kN", "kN"),
         ("pin.force.x * lever", "Nm"),
         ("plain", "A"),
+        ("pin.moment.z * 1000", "mNm"),
+        ("pin.moment.z / 10", "daNm"),
+        ("pin.moment.z * 1e6", "µNm"),
+        ("pin.moment.z / 1e9", "GNm"),
+        ("pin.force.x * t", "Ns"),
+        ("pin.moment.z * t", "Nms"),
+        ("pin.force.x / rod.velocity.x", "Ns/m"),
+        ("energy", "Ws"),
+        ("pin.angle / (2 * pi)", "rev"),
+        ("pin.angle_rate / (2 * pi)", "rev/s"),
+        ("pin.angle_rate / (2 * pi)", "1/s"),
+        ("pin.angle_rate", "1/s"),
+        ("pin.angle_rate * 30 / pi", "1/min"),
+        ("pin.angle_rate * 30 / pi", "min^-1"),
+        ("0.001 / rod.position.x", "1/mm"),
     ],
 )
 def test_a_unit_that_the_value_may_be_in_is_taken(tmp_path, value, unit):
@@ -152,6 +169,19 @@ def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
         ("plain", "apples", "not 'apples', which is no unit"),
         ("0.3 * sin(pin.angle)", "Mm ^", "which is no unit"),
         ("plain", "KW", "Did you mean 'kW'?"),
+        ("pin.moment.z", "mNm", '"pin.moment.z * 1000" for mNm'),
+        ("pin.moment.z", "daNm", '"pin.moment.z / 10" for daNm'),
+        ("pin.moment.z / pin.angle_rate", "kNms", 'pin.angle_rate / 1000" for kNms'),
+        ("pin.angle_rate", "1/min", '"pin.angle_rate * 30 / pi" for 1/min'),
+        ("pin.angle_rate * 30 / pi", "1/s", 'write unit = "rpm"'),
+        ("rod.position.z / rod.position.x^2", "1/mm", "/ 1000"),
+        ("pin.angle", "rev", '"pin.angle / (2 * pi)" for rev'),
+        ("pin.force.x", "rev", "the unit of pin.force.x, not 'rev'."),
+        ("pin.force.x", "A", "not 'A', which is no unit of mechanics"),
+        ("pin.force.x", "N>", "not 'N>', which is no unit. Did you mean 'N'?"),
+        ("plain", "N>", "not 'N>', which is no unit. Did you mean 'N'?"),
+        ("pin.force.x", "<b>N</b>", "not '<b>N</b>', which is no unit."),
+        ("pin.angle", " ", "not ' ', which is no unit."),
     ],
 )
 def test_a_unit_of_another_kind_or_size_is_refused_with_the_line_to_write(
@@ -204,3 +234,22 @@ def test_newton_metres_may_be_written_without_a_sign(tmp_path):
     model = rod_on_a_pin.read(tmp_path, '[parameters]\nstrong = "5 Nm"\nweak = "7 kNmm"\n')
     assert model.system.parameters["strong"] == 5.0
     assert model.system.parameters["weak"] == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("5 mNm", "N*m", 5e-3),
+        ("5 µNm", "N*m", 5e-6),
+        ("5 daNm", "N*m", 50.0),
+        ("5 MNm", "N*m", 5e6),
+        ("5 Ns", "N*s", 5.0),
+        ("5 Nms", "N*m*s", 5.0),
+        ("5 kNs/m", "N*s/m", 5e3),
+        ("5 Nms/rad", "N*m*s/rad", 5.0),
+        ("5 mPas", "Pa*s", 5e-3),
+        ("2 rev/min", "rad/s", np.pi / 15),
+    ],
+)
+def test_symbols_may_be_joined_with_any_prefix(text, unit, value):
+    assert quantity(text, unit) == pytest.approx(value, rel=1e-14)

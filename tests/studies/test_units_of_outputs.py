@@ -113,6 +113,7 @@ def test_an_output_without_unit_is_not_labelled(model, tmp_path, value):
         ("2 * peak(pin.angle_rate)", "Hz", "a quantity in rad/s"),
         ("peak(rod.velocity.x) / peak(rod.position.x)", "rpm", "turns or radians"),
         ("2 * peak(rod.position.x)", "mmm", "a quantity in m"),
+        ("2 * peak(pin.force.x)", "N>", "a quantity in N"),
         ("peak(rod.position.x)^rod.mass", "mm", "a power that is no number"),
         ("exp(peak(rod.position.x))", "mm", "exp is of a quantity in m"),
         ("peak(load) + 1", "m", "terms in km and in plain numbers"),

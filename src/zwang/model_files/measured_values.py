@@ -25,6 +25,7 @@ __all__ = [
     "among",
     "common_sizes",
     "is_angular",
+    "is_rate",
     "measured_number",
     "measured_unit",
     "power_of",
@@ -165,7 +166,13 @@ def measured_unit(unit: str) -> MeasuredValue | None:
     if dimension is None:
         return None
     size = size_of(unit)
-    return MeasuredValue(dimension, unit, size, frozenset({size}))
+    sizes = {size, 2.0 * math.pi * size} if is_rate(unit) and size != 1.0 else {size}
+    return MeasuredValue(dimension, unit, size, frozenset(sizes))
+
+
+def is_rate(unit: str) -> bool:
+    """Whether a unit is one over a time, as 1/min, which may count radians or turns."""
+    return dimension_of_unit(unit) == (0.0, 0.0, -1.0) and not is_angular(unit)
 
 
 def size_of(unit: str) -> float:

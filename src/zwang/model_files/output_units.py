@@ -47,6 +47,7 @@ from zwang.model_files.measured_values import (
     among,
     common_sizes,
     is_angular,
+    is_rate,
     measured_number,
     measured_unit,
     power_of,
@@ -277,19 +278,28 @@ def _require(
         told = found.told if made is None else found.made_unit or found.told
         own = f"{one!r}, the unit of {text}" if one else f"one for a value in {told}"
         said = "" if one else f", as {text} is{value.named}"
-        unknown = ", which is no unit of mechanics" if dimension is None else ""
+        unknown = "" if dimension is not None else ", which is no unit"
+        unknown += " of mechanics" if unknown and is_unit(unit) else ""
         line = _meant(unit)
         if made is not None:
             line = f'Write unit = "{found.made_unit}". ' if found.made_unit else ""
             line += _ADVICE
         raise item.error(f"{unit!r}{unknown}", f"{own}{said}", line.rstrip() or None)
     size = size_of(unit)
+    if not (math.isfinite(size) and size > 0.0):
+        raise item.error(
+            f"{unit!r}, whose size is not known", f"{in_units(found.dimension)!r}, or alike"
+        )
     sizes = found.sizes if made is None else frozenset({made})
-    if among(size, sizes) or not math.isfinite(found.scale * size):
+    if among(size, sizes) or not math.isfinite(found.scale):
         return
     turning = any(is_angular(own) for own in value.units.values())
     if TURNS.search(unit) and not turning and among(size / (2.0 * math.pi), sizes):
         return  # of no angle: turns, counted
+    if turning and is_rate(unit):  # 1/min, of turns
+        size *= 2.0 * math.pi
+        if among(size, sizes):
+            return
     own = f"{found.told!r}, the unit of {text}" if found.unit else f"a unit that {text} is in"
     if made is not None:
         own = f"a unit of {made:.6g} {in_units(found.dimension)}, as {text} is in"

@@ -64,8 +64,14 @@ _OF_ANY_KIND = {name: factor for names in COMMON.values() for name, factor in na
 #: Units that count turns: whether 1/s counts these or radians, no dimension tells.
 TURNS = re.compile(r"\b(rpm|[kMm]?Hz|hertz|rev\w*|turns?|cycles?)\b", re.IGNORECASE)
 _CYCLES = re.compile(r"\b([kMm]?Hz|hertz)\b", re.IGNORECASE)
-#: Products without a sign between their symbols: to pint Nm is a fineness of yarn.
-_JOINED = re.compile(r"(/\s*)?\b([kM]?N)(mm|cm|m)(s?)\b")
+#: Products without a sign between their symbols: to pint mNm is a fineness of yarn.
+_JOINED = re.compile(r"(/\s*)?\b((?:da|[pnuµμmcdhkMGT])?)(?:(N)(mm|cm|dm|km|m)?(s)?|(W|J|Pa)(s))\b")
+#: A turn, as users write it and pint does not.
+_REVOLUTION = re.compile(r"\brevs?\b")
+#: What is written in units; pint skips other signs: to it <b>N</b> is a newton.
+_WRITTEN = re.compile(r"(?=.*(?:[^\W\d_]|[°%]))[\w\s*/^·⋅.()°%-]+")
+#: One over a unit, without a product in it.
+_INVERSE = re.compile(r"1\s*/\s*([^\W\d][^\s*/·⋅.()]*)")
 
 #: Powers of metre, kilogram and second; angles have none.
 Dimension = tuple[float, float, float]
@@ -101,14 +107,14 @@ _OF_SYMBOLS = re.compile(r"(?:{0})(?:\^\d)?(?:[*/](?:{0})(?:\^\d)?)*".format("|"
 
 def _spelled(unit: str) -> str:
     """A unit with the signs between its symbols: N*m of Nm, rad/N/m of rad/Nm."""
-    if "N" not in unit:
-        return unit
 
     def split(found: re.Match[str]) -> str:
-        over, *symbols = found.groups("")
-        return over + ("/" if over else "*").join(symbol for symbol in symbols if symbol)
+        over, prefix, *rest = found.groups("")
+        first, *others = filter(None, rest)
+        return over + ("/" if over else "*").join((prefix + first, *others))
 
-    return _JOINED.sub(split, unit)
+    unit = unit.replace("²", "^2").replace("³", "^3")
+    return _REVOLUTION.sub("turn", _JOINED.sub(split, unit))
 
 
 def is_quantity(text: str) -> bool:
@@ -174,7 +180,7 @@ def _factor_by_pint(name: str, unit: str | None) -> float | str:
 
     registry = _registry()
     try:
-        given = registry.Quantity(1.0, registry.parse_units(name.replace("·", "*")))
+        given = registry.Quantity(1.0, _parsed(name))
         if unit is None:
             return float(given.to_base_units().magnitude)
         if unit == "rad/s" and "hertz" in str(given.units):
@@ -193,11 +199,18 @@ def _dimension_by_pint(name: str) -> Dimension | None:
     import pint
 
     try:
-        found = dict(_registry().parse_units(name.replace("·", "*")).dimensionality)
+        found = dict(_parsed(name).dimensionality)
     except (pint.PintError, AttributeError, TypeError, ValueError, KeyError, AssertionError):
         return None
     powers = [float(found.pop(kind, 0)) for kind in ("[length]", "[mass]", "[time]")]
     return None if found else (powers[0], powers[1], powers[2])
+
+
+def _parsed(name: str) -> Any:
+    """A unit as pint has it; ValueError of a text that is none."""
+    if len(name) > LONGEST_UNIT or not _WRITTEN.fullmatch(name):
+        raise ValueError
+    return _registry().parse_units(name.replace("·", "*"))
 
 
 def _words(dimensionality: Any) -> str:
@@ -227,8 +240,13 @@ def dimension_of_unit(unit: str) -> Dimension | None:
     for kind, names in COMMON.items():
         if unit == kind or unit in names:
             return _of_symbols(kind)
-    kind = unit.replace(" ", "*").replace("²", "^2")  # as units of channels are written
-    return _of_symbols(kind) if _OF_SYMBOLS.fullmatch(kind) else _dimension_by_pint(unit)
+    kind = unit.replace(" ", "*")  # as units of channels are written
+    if _OF_SYMBOLS.fullmatch(kind):
+        return _of_symbols(kind)
+    if (over := _INVERSE.fullmatch(unit)) is not None:
+        dimension = dimension_of_unit(over[1])
+        return None if dimension is None else times(PLAIN, dimension, -1.0)
+    return _dimension_by_pint(unit)
 
 
 @cache
@@ -257,14 +275,18 @@ def size_of_unit(unit: str) -> float:
     ExpressionError
         The unit is not known.
     """
-    unit = _spelled(unit).replace("²", "^2")
+    unit = _spelled(unit)
     joined = unit.replace(" ", "*")
     for name in (unit, joined):
         if name in _OF_ANY_KIND:
             return _OF_ANY_KIND[name]
     if _OF_SYMBOLS.fullmatch(joined):
         return 1.0
-    size = quantity(f"1 {unit}", None)
+    if (over := _INVERSE.fullmatch(unit)) is not None:
+        return 1.0 / size_of_unit(over[1])
+    size = _factor(unit, None) if unit.startswith("1/") else quantity(f"1 {unit}", None)
+    if isinstance(size, str):
+        raise ExpressionError(repr(unit), "a unit")
     return size * 2.0 * math.pi if _CYCLES.search(unit) else size
 
 
