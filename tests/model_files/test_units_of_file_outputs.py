@@ -117,6 +117,12 @@ def test_a_unit_that_the_value_may_be_in_is_taken(tmp_path, value, unit):
         ("pin.angle_rate * 60 / (2 * pi)", "rpm"),
         ("pin.angle_rate * 57.3", ""),  # may be a damping
         ("energy / (2 * pi)", "J"),
+        # beyond what numbers reach
+        ("load_kN ^ 200", ""),
+        ("1 / load_kN ^ -200", ""),
+        ("1e308 * load_kN", ""),
+        ("1e-320 * load_kN", ""),
+        ("pin.force.x ^ 1e308", ""),
     ],
 )
 def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
@@ -182,6 +188,8 @@ def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
         ("plain", "N>", "not 'N>', which is no unit. Did you mean 'N'?"),
         ("pin.force.x", "<b>N</b>", "not '<b>N</b>', which is no unit."),
         ("pin.angle", " ", "not ' ', which is no unit."),
+        ("pin.force.x", "km^200", "the unit of pin.force.x, not 'km^200'"),
+        ("rod.position.x^200", "km^200", "'km^200', whose size is not known"),
     ],
 )
 def test_a_unit_of_another_kind_or_size_is_refused_with_the_line_to_write(

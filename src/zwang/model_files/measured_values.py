@@ -14,6 +14,7 @@ from zwang.model_files.units import (
     Dimension,
     dimension_of_unit,
     in_units,
+    size_of_product,
     size_of_unit,
     times,
 )
@@ -38,6 +39,10 @@ __all__ = [
 SAME = 1e-3
 #: Sizes of units to distinguish; products of more numbers may be of any.
 MOST_SIZES = 256
+#: Power of a metre, kilogram or second up to which a unit that follows is told.
+MOST_POWER = 100.0
+#: Powers of a thousand of which units are made; numbers reach no further.
+MOST_THOUSANDS = 100
 #: Relative difference of a factor from a power of a thousand that is rounding.
 EXACT = 1e-9
 #: Units that numbers make besides those with a prefix for a thousand: kind → unit.
@@ -97,6 +102,7 @@ class MeasuredValue:
         if self.free:
             return ""
         in_si = self.scale == 1.0 and any(self.dimension)
+        in_si = in_si and all(abs(power) <= MOST_POWER for power in self.dimension)
         return self.unit or (in_units(self.dimension) if in_si else "")
 
     @property
@@ -110,7 +116,10 @@ class MeasuredValue:
             return None
         for factor in self.factors:
             thousands = round(math.log(factor, 1000.0)) if factor > 0.0 else 0
-            if thousands and abs(factor / 1000.0**thousands - 1.0) < EXACT:
+            if (
+                0 < abs(thousands) <= MOST_THOUSANDS
+                and abs(factor / 1000.0**thousands - 1.0) < EXACT
+            ):
                 return self.scale / 1000.0**thousands
             for size in map(size_of_unit, _MADE.get(self._base, ())):
                 if factor > 0.0 and abs(self.scale / factor / size - 1.0) < SAME:
@@ -195,13 +204,13 @@ def product_of(a: Found, b: Found, power: float) -> Found:
             return PlainNumber(sizes, free, factors, pi)
         unit = b.unit if power == 1.0 else ""
         own = factors if power == 1.0 else None
-        return MeasuredValue(
-            times(PLAIN, b.dimension, power), unit, b.scale**power, sizes, free, own, pi
-        )
+        scale = size_of_product(1.0, b.scale, power)
+        return MeasuredValue(times(PLAIN, b.dimension, power), unit, scale, sizes, free, own, pi)
     if isinstance(b, PlainNumber):
         return MeasuredValue(a.dimension, a.unit, a.scale, sizes, free, factors, pi)
     dimension = times(a.dimension, b.dimension, power)
-    return MeasuredValue(dimension, "", a.scale * b.scale**power, sizes, free, None, pi)
+    scale = size_of_product(a.scale, b.scale, power)
+    return MeasuredValue(dimension, "", scale, sizes, free, None, pi)
 
 
 def _all_factors(
@@ -227,7 +236,8 @@ def power_of(base: Found, exponent: float) -> Found:
         return PlainNumber(sizes, base.free, factors, pi)
     unit = base.unit if exponent == 1.0 else ""
     dimension = times(PLAIN, base.dimension, exponent)
-    return MeasuredValue(dimension, unit, base.scale**exponent, sizes, base.free, None, pi)
+    scale = size_of_product(1.0, base.scale, exponent)
+    return MeasuredValue(dimension, unit, scale, sizes, base.free, None, pi)
 
 
 def _each(

@@ -26,6 +26,7 @@ __all__ = [
     "is_unit",
     "quantity",
     "si_unit",
+    "size_of_product",
     "size_of_unit",
     "times",
     "unit_of",
@@ -66,6 +67,8 @@ TURNS = re.compile(r"\b(rpm|[kMm]?Hz|hertz|rev\w*|turns?|cycles?)\b", re.IGNOREC
 _CYCLES = re.compile(r"\b([kMm]?Hz|hertz)\b", re.IGNORECASE)
 #: Products without a sign between their symbols: to pint mNm is a fineness of yarn.
 _JOINED = re.compile(r"(/\s*)?\b((?:da|[pnuµμmcdhkMGT])?)(?:(N)(mm|cm|dm|km|m)?(s)?|(W|J|Pa)(s))\b")
+#: What pint raises besides its own errors, for texts that are no units or have huge powers.
+_OF_PINT = (AttributeError, TypeError, ValueError, KeyError, AssertionError, ArithmeticError)
 #: A turn, as users write it and pint does not.
 _REVOLUTION = re.compile(r"\brevs?\b")
 #: What is written in units; pint skips other signs: to it <b>N</b> is a newton.
@@ -189,7 +192,7 @@ def _factor_by_pint(name: str, unit: str | None) -> float | str:
         if given.dimensionality != wanted.dimensionality:
             return _words(given.dimensionality)
         return float(given.to(wanted.units).magnitude)
-    except (pint.PintError, AttributeError, TypeError, ValueError, KeyError, AssertionError):
+    except (pint.PintError, *_OF_PINT):
         return "unknown"
 
 
@@ -200,7 +203,7 @@ def _dimension_by_pint(name: str) -> Dimension | None:
 
     try:
         found = dict(_parsed(name).dimensionality)
-    except (pint.PintError, AttributeError, TypeError, ValueError, KeyError, AssertionError):
+    except (pint.PintError, *_OF_PINT):
         return None
     powers = [float(found.pop(kind, 0)) for kind in ("[length]", "[mass]", "[time]")]
     return None if found else (powers[0], powers[1], powers[2])
@@ -288,6 +291,15 @@ def size_of_unit(unit: str) -> float:
     if isinstance(size, str):
         raise ExpressionError(repr(unit), "a unit")
     return size * 2.0 * math.pi if _CYCLES.search(unit) else size
+
+
+def size_of_product(a: float, b: float, power: float) -> float:
+    """Size of a product of one unit and a power of another; not a number where that is too far."""
+    try:
+        size = a * b**power
+    except (OverflowError, ZeroDivisionError):
+        return math.nan
+    return size if 0.0 < size < math.inf else math.nan
 
 
 def in_units(dimension: Dimension) -> str:

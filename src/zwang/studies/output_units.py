@@ -24,6 +24,7 @@ from zwang.model_files.units import (
     dimension_of_unit,
     in_units,
     quantity,
+    size_of_product,
     times,
 )
 from zwang.studies.expressions import CONSTANTS, FUNCTIONS, dotted, function_name
@@ -169,7 +170,7 @@ def _require_said(request: OutputRequest, said: str, unit_of: UnitOf) -> None:
     own = _of_unit(said)
     if own is None or found.number:
         return
-    same = abs(own.scale / found.scale - 1.0) < SAME
+    same = abs(own.scale / found.scale - 1.0) < SAME or not math.isfinite(found.scale)
     if own.dimension != found.dimension or (_number_in(request.tree) == 1.0 and not same):
         wanted = request.unit if own.dimension == found.dimension else None
         raise InputError(
@@ -200,6 +201,8 @@ def _by_dimension(request: OutputRequest, found: MeasuredOutput) -> float:
             f"unit {wanted!r}",
             expected=f"one for a quantity in {in_units(found.dimension)}, as {request.text!r} is",
         )
+    if not math.isfinite(found.scale):
+        raise _unknown(request, "it has a power of a unit that is too large for a number")
     return found.scale / quantity(f"1 {wanted}", None)
 
 
@@ -302,15 +305,15 @@ def _of_operation(node: ast.BinOp, unit_of: UnitOf) -> MeasuredOutput:
     if left.number and not over:
         return right
     power = -1.0 if over else 1.0
-    return MeasuredOutput(
-        times(left.dimension, right.dimension, power), left.scale * right.scale**power
-    )
+    scale = size_of_product(left.scale, right.scale, power)
+    return MeasuredOutput(times(left.dimension, right.dimension, power), scale)
 
 
 def _power(base: MeasuredOutput, exponent: float) -> MeasuredOutput:
     if base.number:
         return base
-    return MeasuredOutput(times(PLAIN, base.dimension, exponent), base.scale**exponent)
+    scale = size_of_product(1.0, base.scale, exponent)
+    return MeasuredOutput(times(PLAIN, base.dimension, exponent), scale)
 
 
 def _of_terms(left: MeasuredOutput, right: MeasuredOutput) -> MeasuredOutput:
@@ -352,7 +355,8 @@ def _number_in(node: ast.expr) -> float:
             if isinstance(node.op, ast.Div):
                 return left / right
             if isinstance(node.op, ast.Pow):
-                return left**right
+                power = left**right
+                return power if isinstance(power, float) else math.nan  # of a negative number
         except (ZeroDivisionError, OverflowError):
             return math.nan
         return math.nan
