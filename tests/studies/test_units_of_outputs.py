@@ -183,3 +183,18 @@ def test_a_sum_of_several_kinds_is_refused_without_a_unit_too(model):
     with pytest.raises(zw.ModelError, match=r"terms in one unit.*in m and in N"):
         plan_with(model, "end(rod.position.z) - peak(pin.force.x)")
     plan_with(model, "end(rod.position.z) - 0.01 * peak(pin.force.x)")  # of m/N
+
+
+@pytest.mark.parametrize("said", [{}, {"value_in": "m"}, {"unit": "m"}, {"unit": "mm"}])
+@pytest.mark.parametrize("value", ["end(load) + end(height)", "maximum(end(height), end(load))"])
+def test_a_sum_in_several_units_of_one_kind_is_refused(model, value, said):
+    with pytest.raises(
+        zw.ModelError, match=r"terms in (km and in m|m and in km).*in km times 1000 is in m\."
+    ):
+        plan_with(model, value, **said)
+    by_hand = value.replace("end(load)", "1000 * end(load)")
+    with_unit = {"value_in": "m"} | said if said else said
+    plan_with(model, by_hand, **with_unit)
+    if "unit" in said:
+        with pytest.raises(zw.ModelError, match='value_in = "m"'):
+            plan_with(model, by_hand, **said)

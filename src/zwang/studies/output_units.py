@@ -69,6 +69,10 @@ class _MixedTermsError(_UnknownUnitError):
     """Terms of a sum are of several kinds."""
 
 
+class _MixedSizesError(_MixedTermsError):
+    """Terms of a sum are of one kind and several sizes."""
+
+
 def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) -> str:
     """The unit of an output where none is asked for.
 
@@ -124,12 +128,14 @@ def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
         _require_one_kind(request, unit_of)
         return 1.0
     if said is not None:
+        _require_one_kind(request, unit_of)
         _require_said(request, said, unit_of)
         return 1.0 if wanted == said else _converted(said, wanted)
     try:
         found = _measured(request.tree, unit_of)
     except _UnknownUnitError as reason:
-        raise _unknown(request, *reason.args) from None
+        by_hand = isinstance(reason, _MixedSizesError) and _has_numbers(request.tree)
+        raise _unknown(request, *reason.args[: 1 if by_hand else 2]) from None
     if found.unit:
         factor = _converted(found.unit, wanted)
     else:
@@ -148,14 +154,17 @@ def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
 
 
 def _require_one_kind(request: OutputRequest, unit_of: UnitOf) -> None:
-    """Refuse sums of several kinds, unless a number in them may have a unit."""
+    """Refuse sums of several kinds or sizes, unless a number in them may have a unit."""
     if _has_numbers(request.tree) or dotted(request.tree) is not None:
         return
     try:
         _measured(request.tree, unit_of)
     except _MixedTermsError as reason:
         raise InputError(
-            f"output {request.name!r}", must="have terms in one unit", but=reason.args[0]
+            f"output {request.name!r}",
+            must="have terms in one unit",
+            but=reason.args[0],
+            advice=reason.args[1],
         ) from None
     except _UnknownUnitError:
         return
@@ -329,6 +338,12 @@ def _of_terms(left: MeasuredOutput, right: MeasuredOutput) -> MeasuredOutput:
         reason = f"it has terms in {_told(left)} and in {_told(right)}"
         if mixed:
             raise _MixedTermsError(reason, "Add what is in one unit only.")
+        numbers = left.number or right.number
+        if not numbers and math.isfinite(left.scale) and math.isfinite(right.scale):
+            small, large = sorted((left, right), key=lambda term: term.scale)
+            ratio = f"{large.scale / small.scale:.12g}"
+            advice = f"What is in {_told(large)} times {ratio} is in {_told(small)}."
+            raise _MixedSizesError(reason, advice)
         raise _UnknownUnitError(reason, None)
     return left if left.unit == right.unit else MeasuredOutput(left.dimension, left.scale)
 
