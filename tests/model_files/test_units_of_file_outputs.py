@@ -227,6 +227,20 @@ def test_a_sum_of_several_kinds_is_refused(tmp_path, value, kinds, unit):
     assert caught.value.key == "output.o.value"
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("where(pin.angle > 0, pin.force.x, rod.x)", "(pin.force.x in N, rod.x in m)"),
+        ("where(rod.x < pin.angle, pin.force.x, rod.y)", "(rod.x in m, pin.angle in rad)"),
+        ("2 * pin.angle_rate * (rod.x - pin.force.x)", "(rod.x in m, pin.force.x in N)"),
+    ],
+)
+def test_the_terms_alone_are_told_with_their_units(tmp_path, value, told):
+    with pytest.raises(zw.ModelError, match="terms in ") as caught:
+        output(tmp_path, value)
+    assert told in str(caught.value)
+
+
 def test_turns_are_no_angles_that_a_table_converts(tmp_path):
     turns = '[output.turns]\nvalue = "pin.angle / (2 * pi)"\n'
     run = rod_on_a_pin.read(tmp_path, turns + '[start.hold]\n"pin.angle" = "90 deg"').simulate()

@@ -141,20 +141,24 @@ class _OutputExpression:
     @cached_property
     def units(self) -> dict[str, str]:
         """Its names with their units."""
-        known = {name.text: self._name(name.text) for name in names_in(self.tree)}
-        return {n: found.told for n, found in known.items() if isinstance(found, MeasuredValue)}
+        return self._units_in(self.tree)
 
-    @property
-    def named(self) -> str:
-        """Names with their units for messages, where there are several."""
-        if len(self.units) < 2:
+    def named(self, tree: Node | None = None) -> str:
+        """Names of the whole or a part with their units for messages, where there are several."""
+        units = self.units if tree is None else self._units_in(tree)
+        if len(units) < 2:
             return ""
-        return f" ({', '.join(f'{name} in {unit}' for name, unit in self.units.items())})"
+        return f" ({', '.join(f'{name} in {unit}' for name, unit in units.items())})"
+
+    def _units_in(self, tree: Node) -> dict[str, str]:
+        names = names_in(tree, conditions=False)
+        known = {name.text: self._name(name.text) for name in names}
+        return {n: found.told for n, found in known.items() if isinstance(found, MeasuredValue)}
 
     def conversion(self, unit: str, size: float) -> str:
         """How a name of the kind of a unit is converted to it; empty where there is none."""
         dimension = dimension_of_unit(unit)
-        for name in names_in(self.tree):
+        for name in names_in(self.tree, conditions=False):
             found = self._name(name.text)
             if not isinstance(found, MeasuredValue) or found.free or found.dimension != dimension:
                 continue
@@ -199,12 +203,12 @@ class _OutputExpression:
     def _of_function(self, tree: FunctionCall) -> Found:
         found = [self._of(argument) for argument in tree.arguments]
         if tree.function in _ANGLES:
-            self._of_terms(found)
+            self._of_terms(tree, found)
             return MeasuredValue(unit="rad")
         if tree.function in OF_ARGUMENTS:
-            return self._of_terms(found)
+            return self._of_terms(tree, found)
         if tree.function == "where":
-            return self._of_terms(found[1:])
+            return self._of_terms(tree, found[1:])
         if tree.function in _PRODUCTS:
             return product_of(found[0], found[1], 1.0)
         if tree.function == "sqrt":
@@ -215,7 +219,7 @@ class _OutputExpression:
         found = [self._of(node) for node in (tree.first, *(node for _, node in tree.rest))]
         signs = [sign for sign, _ in tree.rest]
         if set(signs) <= {"+", "-"}:
-            return self._of_terms(found)
+            return self._of_terms(tree, found)
         if set(signs) <= {"*", "/"}:
             total = found[0]
             for sign, one in zip(signs, found[1:], strict=True):
@@ -227,10 +231,10 @@ class _OutputExpression:
                 return PlainNumber(free=True) if isinstance(found[0], PlainNumber) else None
             return power_of(found[0], evaluate(exponent, {}))
         if set(signs) <= COMPARISONS:
-            self._of_terms(found)
+            self._of_terms(tree, found)
         return PlainNumber()
 
-    def _of_terms(self, found: Iterable[Found]) -> Found:
+    def _of_terms(self, tree: Node, found: Iterable[Found]) -> Found:
         """That of the terms of a sum: of one kind, and of one size."""
         terms = [*found]
         known = [term for term in terms if isinstance(term, MeasuredValue)]
@@ -239,7 +243,7 @@ class _OutputExpression:
         if len(kinds) > 1:
             if not certain:
                 return None  # the unit of a number in each decides
-            raise self._mixed([*kinds.values()])
+            raise self._mixed(tree, [*kinds.values()])
         if not known:
             return None if None in terms else PlainNumber(free=True)
         like = (certain or known)[0]
@@ -248,7 +252,7 @@ class _OutputExpression:
         for term in alike[1:]:
             both = common_sizes(sizes, term.sizes)
             if both is not None and not both:
-                raise self._mixed([alike[0], term])
+                raise self._mixed(tree, [alike[0], term])
             sizes = both
         units = {term.unit for term in alike if term.unit or any(term.dimension)}
         scales = {term.scale for term in certain or known}
@@ -260,9 +264,11 @@ class _OutputExpression:
         pi = powers.pop() if len(powers) == 1 else math.nan
         return MeasuredValue(like.dimension, unit, scale, sizes, like.free, both, pi)
 
-    def _mixed(self, terms: list[MeasuredValue]) -> ExpressionError:
+    def _mixed(self, tree: Node, terms: list[MeasuredValue]) -> ExpressionError:
         kinds = " and ".join(dict.fromkeys(term.told for term in terms[:2]))
-        return ExpressionError(f"terms in {kinds}{self.named}", "terms in the same unit", _ADVICE)
+        return ExpressionError(
+            f"terms in {kinds}{self.named(tree)}", "terms in the same unit", _ADVICE
+        )
 
 
 def _require(
@@ -277,7 +283,7 @@ def _require(
         one = found.unit if text in value.units else ""
         told = found.told if made is None else found.made_unit or found.told
         own = f"{one!r}, the unit of {text}" if one else f"one for a value in {told}"
-        said = "" if one else f", as {text} is{value.named}"
+        said = "" if one else f", as {text} is{value.named()}"
         unknown = "" if dimension is not None else ", which is no unit"
         unknown += " of mechanics" if unknown and is_unit(unit) else ""
         line = _meant(unit)
