@@ -39,6 +39,8 @@ def kept(model, tmp_path, *outputs, **other):
         ("end(rod.position.z) - 0.1", "mm", 1e-3),
         ("2 * peak(load)", "m", 1e-3),
         ("2 * end(pin.angle)", "deg", np.pi / 180),
+        ("end(pin.angle) - pi / 2", "deg", np.pi / 180),
+        ("peak(pin.force.x) / pi", "kN", 1e3),
         ("2 * end(pin.angle_rate)", "rpm", np.pi / 30),
         ("integral(rod.velocity.x)", "mm", 1e-3),
         ("integral(pin.angle_rate) - end(pin.angle)", "deg", np.pi / 180),
@@ -123,6 +125,10 @@ def test_an_output_without_unit_is_not_labelled(model, tmp_path, value):
         ("peak(load) + peak(rod.position.x)", "m", "terms in km and in m"),
         ("peak(pin.force.magnitude) / 1000", "kN", "multiplied by 0.001"),
         ("abs(end(pin.angle)) * 180 / pi", "deg", "multiplied by 57.2958"),
+        ("end(pin.angle) / (2 * pi)", "turn", "multiplied by 0.159155"),
+        ("end(pin.angle) / (2 * pi)", "deg", "may count turns or radians. Leave out what"),
+        ("max(pin.angle) - min(pin.angle) / pi", "deg", "may count turns or radians"),
+        ("end(pin.angle_rate) * 180 / pi", "rpm", "may count turns or radians"),
     ],
 )
 def test_a_unit_of_another_kind_is_refused(model, value, unit, words):

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeGuard
 
 from zwang.errors import InputError
 from zwang.model_files.arithmetic import ExpressionError
+from zwang.model_files.measured_values import is_angular
 from zwang.model_files.units import (
     PLAIN,
     TURNS,
@@ -50,12 +51,14 @@ class MeasuredOutput(NamedTuple):
     scale : what one of it is in SI units.
     unit : as it is written; empty of products.
     number : whether it is a plain number, which a sum takes for one in SI units.
+    pi : whether pi multiplies or divides it: an angle over 2 pi counts turns.
     """
 
     dimension: Dimension
     scale: float = 1.0
     unit: str = ""
     number: bool = False
+    pi: bool = False
 
 
 _NUMBER = MeasuredOutput(PLAIN, number=True)
@@ -149,6 +152,12 @@ def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
             "once more",
             advice=f"Leave the number out of the expression, or write value_in = {wanted!r} in "
             "place of unit where the expression is in that unit already.",
+        )
+    if factor != 1.0 and found.pi and is_angular(found.unit):
+        raise _unknown(
+            request,
+            "it has pi in a product, and may count turns or radians",
+            "Leave out what converts, as the unit does, or say with value_in what it is in.",
         )
     return factor
 
@@ -253,7 +262,7 @@ def _of_unit(unit: str) -> MeasuredOutput | None:
 def _measured(node: ast.expr, unit_of: UnitOf) -> MeasuredOutput:
     name = dotted(node)
     if name is not None:
-        return _NUMBER if name in CONSTANTS else _of_name(name, unit_of)
+        return _NUMBER._replace(pi=True) if name in CONSTANTS else _of_name(name, unit_of)
     if isinstance(node, ast.Constant):
         return _NUMBER
     if isinstance(node, ast.UnaryOp):
@@ -308,11 +317,11 @@ def _of_operation(node: ast.BinOp, unit_of: UnitOf) -> MeasuredOutput:
         if not right.number or math.isnan(exponent):
             raise _UnknownUnitError("it has a power that is no number")
         return left if exponent == 1.0 else _power(left, exponent)
-    over = isinstance(node.op, ast.Div)
+    over, pi = isinstance(node.op, ast.Div), left.pi or right.pi
     if right.number:
-        return left
+        return left._replace(pi=pi)
     if left.number and not over:
-        return right
+        return right._replace(pi=pi)
     power = -1.0 if over else 1.0
     scale = size_of_product(left.scale, right.scale, power)
     return MeasuredOutput(times(left.dimension, right.dimension, power), scale)
@@ -345,7 +354,9 @@ def _of_terms(left: MeasuredOutput, right: MeasuredOutput) -> MeasuredOutput:
             advice = f"What is in {_told(large)} times {ratio} is in {_told(small)}."
             raise _MixedSizesError(reason, advice)
         raise _UnknownUnitError(reason, None)
-    return left if left.unit == right.unit else MeasuredOutput(left.dimension, left.scale)
+    pi = left.pi or right.pi
+    unit = left.unit if left.unit == right.unit else ""
+    return MeasuredOutput(left.dimension, left.scale, unit, pi=pi)
 
 
 def _told(found: MeasuredOutput) -> str:
