@@ -26,6 +26,7 @@ from zwang.model_files.units import (
     in_units,
     quantity,
     size_of_product,
+    size_of_unit,
     times,
 )
 from zwang.studies.expressions import CONSTANTS, FUNCTIONS, dotted, function_name
@@ -221,7 +222,10 @@ def _by_dimension(request: OutputRequest, found: MeasuredOutput) -> float:
         )
     if not math.isfinite(found.scale):
         raise _unknown(request, "it has a power of a unit that is too large for a number")
-    return found.scale / quantity(f"1 {wanted}", None)
+    try:
+        return found.scale / size_of_unit(wanted)
+    except ExpressionError:
+        raise _unknown(request, f"the size of {wanted!r} is not known") from None
 
 
 def _unknown(request: OutputRequest, reason: str, advice: str | None = None) -> InputError:
