@@ -271,6 +271,9 @@ def test_newton_metres_may_be_written_without_a_sign(tmp_path):
         ("5 Nms/rad", "N*m*s/rad", 5.0),
         ("5 mPas", "Pa*s", 5e-3),
         ("2 rev/min", "rad/s", np.pi / 15),
+        ("5 Nm", "mNm", 5e3),  # a label of an output
+        ("5 mNm", "kNm", 5e-6),
+        ("5 kg*cm^2", "kg m²", 5e-4),
     ],
 )
 def test_symbols_may_be_joined_with_any_prefix(text, unit, value):

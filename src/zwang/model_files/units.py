@@ -143,7 +143,7 @@ def quantity(text: str, unit: str | None) -> float:
     if match is None or len(match["unit"]) > LONGEST_UNIT:
         raise ExpressionError(repr(text), _wanted(unit))
     name = match["unit"]
-    factor = _factor(_spelled(name), unit)
+    factor = _factor(_spelled(name), None if unit is None else _spelled(unit))
     if isinstance(factor, str):
         near = (name, _common()) if factor == "unknown" else None
         found = f"{text!r}, of {factor}" if near is None else repr(text)
