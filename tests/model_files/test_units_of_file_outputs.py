@@ -190,6 +190,7 @@ def test_the_unit_follows_from_what_the_value_is_made_of(tmp_path, value, unit):
         ("pin.angle", " ", "not ' ', which is no unit."),
         ("pin.force.x", "km^200", "the unit of pin.force.x, not 'km^200'"),
         ("rod.position.x^200", "km^200", "'km^200', whose size is not known"),
+        ("1 / rod.position.x^30", "1/pm^30", "'1/pm^30', whose size is not known"),
     ],
 )
 def test_a_unit_of_another_kind_or_size_is_refused_with_the_line_to_write(

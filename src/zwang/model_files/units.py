@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from functools import cache
 from typing import Any
 
@@ -276,7 +277,7 @@ def size_of_unit(unit: str) -> float:
     Raises
     ------
     ExpressionError
-        The unit is not known.
+        The unit is not known, or numbers do not reach its size.
     """
     unit = _spelled(unit)
     joined = unit.replace(" ", "*")
@@ -288,7 +289,7 @@ def size_of_unit(unit: str) -> float:
     if (over := _INVERSE.fullmatch(unit)) is not None:
         return 1.0 / size_of_unit(over[1])
     size = _factor(unit, None) if unit.startswith("1/") else quantity(f"1 {unit}", None)
-    if isinstance(size, str):
+    if isinstance(size, str) or not sys.float_info.min <= size < math.inf:
         raise ExpressionError(repr(unit), "a unit")
     return size * 2.0 * math.pi if _CYCLES.search(unit) else size
 

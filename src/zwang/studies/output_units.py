@@ -204,7 +204,7 @@ def _converted(own: str, wanted: str) -> float:
     plain = own.replace("²", "^2").replace(" ", "*")
     try:
         return 1.0 / quantity(f"1 {wanted}", plain)
-    except ExpressionError:
+    except (ExpressionError, ZeroDivisionError):  # or numbers do not reach its size
         raise InputError(f"unit {wanted!r}", expected=f"one for a quantity in {own}") from None
 
 
@@ -258,9 +258,10 @@ def _of_unit(unit: str) -> MeasuredOutput | None:
         return None
     plain = unit.replace("²", "^2").replace(" ", "*")
     try:
-        return MeasuredOutput(dimension, quantity(f"1 {plain}", None), unit)
+        size = quantity(f"1 {plain}", None)
     except ExpressionError:
         return None
+    return MeasuredOutput(dimension, size, unit) if size > 0.0 else None
 
 
 def _measured(node: ast.expr, unit_of: UnitOf) -> MeasuredOutput:
