@@ -49,6 +49,20 @@ def test_a_mass_of_a_parameter_is_told_with_it_and_its_line(model, tmp_path):
     assert " L" not in text
 
 
+@pytest.mark.parametrize("table", ["case.load", "event.load"])
+def test_a_table_with_the_name_of_a_body_is_not_blamed(model, tmp_path, table):
+    tables = {
+        "case.load": 'set = { heavy = "3 kg" }\n',
+        "event.load": 'function = "rod.position.z"\nat = -0.4\n',
+    }
+    model.write_text(f"[{table}]\n{tables[table]}{model.read_text()}")
+    text = call("run", model, "--set", "load.mass=9", "-o", tmp_path / "a.run", code=1)
+    line = 1 + model.read_text().splitlines().index('mass = "heavy"')
+    assert f"line {line}, key body.load.mass: parameter 'load.mass'" in text
+    text = call("run", model, "--set", "load.inertia=9", "-o", tmp_path / "a.run", code=1)
+    assert "key body.load" in text
+
+
 def test_a_name_that_is_not_known_leads_to_what_is_listed(model):
     text = call("check", model, "--set", "strap=3", code=1)
     assert "'strap'" in text

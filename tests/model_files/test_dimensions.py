@@ -297,3 +297,9 @@ until = "T"
     (tmp_path / "a.toml").write_text(text)
     with pytest.raises(zw.ModelError, match=r"the parameter 'T'.*\[constants\]"):
         zw.read_model(tmp_path / "a.toml")
+
+
+def test_the_condition_is_not_told_among_the_terms(read):
+    with pytest.raises(zw.ModelError) as caught:
+        read(length="where(alpha > 1, L, load)")
+    assert "terms in m and kg (L in m, load in kg)" in str(caught.value)

@@ -39,6 +39,9 @@ def kept(model, tmp_path, *outputs, **other):
         ("end(rod.position.z) - 0.1", "mm", 1e-3),
         ("2 * peak(load)", "m", 1e-3),
         ("2 * end(pin.angle)", "deg", np.pi / 180),
+        ("end(pin.angle) - pi / 2", "deg", np.pi / 180),
+        ("peak(pin.force.x) / pi", "kN", 1e3),
+        ("1 / peak(rod.position.x)", "1/mm", 1e3),
         ("2 * end(pin.angle_rate)", "rpm", np.pi / 30),
         ("integral(rod.velocity.x)", "mm", 1e-3),
         ("integral(pin.angle_rate) - end(pin.angle)", "deg", np.pi / 180),
@@ -113,12 +116,22 @@ def test_an_output_without_unit_is_not_labelled(model, tmp_path, value):
         ("2 * peak(pin.angle_rate)", "Hz", "a quantity in rad/s"),
         ("peak(rod.velocity.x) / peak(rod.position.x)", "rpm", "turns or radians"),
         ("2 * peak(rod.position.x)", "mmm", "a quantity in m"),
+        ("2 * peak(pin.force.x)", "N>", "a quantity in N"),
+        ("peak(rod.position.x) ^ 200", "km^200", "the size of 'km^200' is not known"),
+        ("1 / peak(rod.position.x) ^ 30", "1/pm^30", "the size of '1/pm^30' is not known"),
+        ("peak(load) ^ 200", "m^200", "a unit that is too large for a number"),
+        ("1 / peak(load) ^ -200", "m^200", "a unit that is too large for a number"),
+        ("peak(load) ^ ((-8) ^ (1 / 3))", "m", "a power that is no number"),
         ("peak(rod.position.x)^rod.mass", "mm", "a power that is no number"),
         ("exp(peak(rod.position.x))", "mm", "exp is of a quantity in m"),
         ("peak(load) + 1", "m", "terms in km and in plain numbers"),
         ("peak(load) + peak(rod.position.x)", "m", "terms in km and in m"),
         ("peak(pin.force.magnitude) / 1000", "kN", "multiplied by 0.001"),
         ("abs(end(pin.angle)) * 180 / pi", "deg", "multiplied by 57.2958"),
+        ("end(pin.angle) / (2 * pi)", "turn", "multiplied by 0.159155"),
+        ("end(pin.angle) / (2 * pi)", "deg", "may count turns or radians. Leave out what"),
+        ("max(pin.angle) - min(pin.angle) / pi", "deg", "may count turns or radians"),
+        ("end(pin.angle_rate) * 180 / pi", "rpm", "may count turns or radians"),
     ],
 )
 def test_a_unit_of_another_kind_is_refused(model, value, unit, words):
@@ -167,6 +180,7 @@ def test_analyses_convert_expressions_as_well(model, tmp_path):
         ("peak(rod.position.x) / peak(height)", None),
         ("25 * end(height)", None),
         ("sin(end(pin.angle))", None),
+        ("end(pin.angle) / pi", None),  # half turns
     ],
 )
 def test_the_unit_of_an_expression_follows_from_its_names(model, tmp_path, value, unit):
@@ -178,3 +192,18 @@ def test_a_sum_of_several_kinds_is_refused_without_a_unit_too(model):
     with pytest.raises(zw.ModelError, match=r"terms in one unit.*in m and in N"):
         plan_with(model, "end(rod.position.z) - peak(pin.force.x)")
     plan_with(model, "end(rod.position.z) - 0.01 * peak(pin.force.x)")  # of m/N
+
+
+@pytest.mark.parametrize("said", [{}, {"value_in": "m"}, {"unit": "m"}, {"unit": "mm"}])
+@pytest.mark.parametrize("value", ["end(load) + end(height)", "maximum(end(height), end(load))"])
+def test_a_sum_in_several_units_of_one_kind_is_refused(model, value, said):
+    with pytest.raises(
+        zw.ModelError, match=r"terms in (km and in m|m and in km).*in km times 1000 is in m\."
+    ):
+        plan_with(model, value, **said)
+    by_hand = value.replace("end(load)", "1000 * end(load)")
+    with_unit = {"value_in": "m"} | said if said else said
+    plan_with(model, by_hand, **with_unit)
+    if "unit" in said:
+        with pytest.raises(zw.ModelError, match='value_in = "m"'):
+            plan_with(model, by_hand, **said)

@@ -157,7 +157,7 @@ def _power(base: Measured | None, exponent: float) -> Measured | None:
 
 
 def _told(tree: Node, names: NamesMeasured) -> str:
-    """Names of an expression with their units."""
-    used = dict.fromkeys(name.text for name in names_in(tree))
+    """Names of the terms of an expression with their units."""
+    used = dict.fromkeys(name.text for name in names_in(tree, conditions=False))
     told = [f"{n} in {in_units(m.dimension)}" for n in used if (m := names.get(n)) is not None]
     return f" ({', '.join(told)})" if told else ""

@@ -394,14 +394,15 @@ def _hint(character: str) -> str | None:
     return None
 
 
-def names_in(tree: Node) -> Iterator[Name]:
-    """All names of a tree."""
+def names_in(tree: Node, *, conditions: bool = True) -> Iterator[Name]:
+    """All names of a tree, with or without those in conditions of ``where``."""
     if isinstance(tree, Name):
         yield tree
         return
     parts: tuple[Node, ...] = ()
     if isinstance(tree, FunctionCall):
-        parts = tree.arguments
+        parts = tree.arguments[1:] if tree.function == "where" else tree.arguments
+        parts = tree.arguments if conditions else parts
     elif isinstance(tree, ListLiteral):
         parts = tree.entries
     elif isinstance(tree, Chain):
@@ -411,7 +412,7 @@ def names_in(tree: Node) -> Iterator[Name]:
     elif isinstance(tree, VectorEntry):
         parts = (tree.base,)
     for part in parts:
-        yield from names_in(part)
+        yield from names_in(part, conditions=conditions)
 
 
 class Room:

@@ -10,9 +10,11 @@ from functools import cached_property
 from zwang.model_files.arithmetic import CONSTANTS, ExpressionError
 from zwang.model_files.units import (
     PLAIN,
+    TURNS,
     Dimension,
     dimension_of_unit,
     in_units,
+    size_of_product,
     size_of_unit,
     times,
 )
@@ -23,6 +25,8 @@ __all__ = [
     "PlainNumber",
     "among",
     "common_sizes",
+    "is_angular",
+    "is_rate",
     "measured_number",
     "measured_unit",
     "power_of",
@@ -35,6 +39,10 @@ __all__ = [
 SAME = 1e-3
 #: Sizes of units to distinguish; products of more numbers may be of any.
 MOST_SIZES = 256
+#: Power of a metre, kilogram or second up to which a unit that follows is told.
+MOST_POWER = 100.0
+#: Powers of a thousand of which units are made; numbers reach no further.
+MOST_THOUSANDS = 100
 #: Relative difference of a factor from a power of a thousand that is rounding.
 EXACT = 1e-9
 #: Units that numbers make besides those with a prefix for a thousand: kind → unit.
@@ -65,6 +73,7 @@ class MeasuredValue:
     free : whether a number in it may have a unit of its own, so that it may be of any kind.
     factors : of one quantity, product of the numbers that multiply it, and that without counts;
         None of products of several.
+    pi : power of pi among its numbers, not a number where terms of a sum have several.
     """
 
     dimension: Dimension = PLAIN
@@ -73,6 +82,7 @@ class MeasuredValue:
     sizes: frozenset[float] | None = frozenset({1.0})
     free: bool = False
     factors: tuple[float, float] | None = (1.0, 1.0)
+    pi: float = 0.0
 
     @property
     def told(self) -> str:
@@ -81,11 +91,23 @@ class MeasuredValue:
 
     @property
     def label(self) -> str:
-        """The unit that follows; empty where none does."""
+        """The unit that follows; empty where none does, as of an angle over 2 pi: turns."""
+        if self.pi and is_angular(self.unit):
+            exact = (
+                abs(factor / number - 1.0) < EXACT
+                for factor in self.factors or ()
+                for number in (180.0 / math.pi, 30.0 / math.pi)
+            )
+            return self.made_unit if any(exact) else ""
         if self.free:
             return ""
         in_si = self.scale == 1.0 and any(self.dimension)
+        in_si = in_si and all(abs(power) <= MOST_POWER for power in self.dimension)
         return self.unit or (in_units(self.dimension) if in_si else "")
+
+    @property
+    def _base(self) -> str:
+        return self.unit.replace("²", "^2") or in_units(self.dimension)
 
     @cached_property
     def made(self) -> float | None:
@@ -94,9 +116,12 @@ class MeasuredValue:
             return None
         for factor in self.factors:
             thousands = round(math.log(factor, 1000.0)) if factor > 0.0 else 0
-            if thousands and abs(factor / 1000.0**thousands - 1.0) < EXACT:
+            if (
+                0 < abs(thousands) <= MOST_THOUSANDS
+                and abs(factor / 1000.0**thousands - 1.0) < EXACT
+            ):
                 return self.scale / 1000.0**thousands
-            for size in map(size_of_unit, _MADE.get(self.unit or in_units(self.dimension), ())):
+            for size in map(size_of_unit, _MADE.get(self._base, ())):
                 if factor > 0.0 and abs(self.scale / factor / size - 1.0) < SAME:
                     return size
         return None
@@ -104,10 +129,9 @@ class MeasuredValue:
     @cached_property
     def made_unit(self) -> str:
         """Name of the unit that numbers make; empty where it has none."""
-        made, base = self.made, self.unit if self.scale == 1.0 else in_units(self.dimension)
+        made, base = self.made, self._base if self.scale == 1.0 else in_units(self.dimension)
         if made is None:
             return ""
-        base = base or in_units(self.dimension)
         names = [base, *_MADE.get(base, ())]
         names += [
             unit if base == "kg" else f"{unit}{base}"
@@ -125,6 +149,7 @@ class PlainNumber:
     sizes: frozenset[float] | None = frozenset({1.0})
     free: bool = False
     factors: tuple[float, float] | None = None
+    pi: float = 0.0
 
 
 Found = MeasuredValue | PlainNumber | None
@@ -135,7 +160,13 @@ def measured_number(value: float) -> PlainNumber:
     counts = abs(value) <= 4.0 and 2.0 * value == int(2.0 * value)
     free = not (counts or value in CONSTANTS.values())
     factors = (abs(value), 1.0 if counts else abs(value)) if value else None
-    return PlainNumber(frozenset({1.0, 1.0 / value} if value else {1.0}), free, factors)
+    sizes = frozenset({1.0, 1.0 / value} if value else {1.0})
+    return PlainNumber(sizes, free, factors, 1.0 if value == math.pi else 0.0)
+
+
+def is_angular(unit: str) -> bool:
+    """Whether a unit counts angles or turns, which no dimension tells."""
+    return unit.startswith(("rad", "deg", "°")) or TURNS.search(unit) is not None
 
 
 def measured_unit(unit: str) -> MeasuredValue | None:
@@ -144,7 +175,13 @@ def measured_unit(unit: str) -> MeasuredValue | None:
     if dimension is None:
         return None
     size = size_of(unit)
-    return MeasuredValue(dimension, unit, size, frozenset({size}))
+    sizes = {size, 2.0 * math.pi * size} if is_rate(unit) and size != 1.0 else {size}
+    return MeasuredValue(dimension, unit, size, frozenset(sizes))
+
+
+def is_rate(unit: str) -> bool:
+    """Whether a unit is one over a time, as 1/min, which may count radians or turns."""
+    return dimension_of_unit(unit) == (0.0, 0.0, -1.0) and not is_angular(unit)
 
 
 def size_of(unit: str) -> float:
@@ -161,19 +198,19 @@ def product_of(a: Found, b: Found, power: float) -> Found:
         return None
     sizes = _each(a.sizes, b.sizes, lambda x, y: x * y**power)
     free = a.free or b.free
-    factors = _all_factors(a.factors, b.factors, power)
+    factors, pi = _all_factors(a.factors, b.factors, power), a.pi + power * b.pi
     if isinstance(a, PlainNumber):
         if isinstance(b, PlainNumber):
-            return PlainNumber(sizes, free, factors)
+            return PlainNumber(sizes, free, factors, pi)
         unit = b.unit if power == 1.0 else ""
         own = factors if power == 1.0 else None
-        return MeasuredValue(
-            times(PLAIN, b.dimension, power), unit, b.scale**power, sizes, free, own
-        )
+        scale = size_of_product(1.0, b.scale, power)
+        return MeasuredValue(times(PLAIN, b.dimension, power), unit, scale, sizes, free, own, pi)
     if isinstance(b, PlainNumber):
-        return MeasuredValue(a.dimension, a.unit, a.scale, sizes, free, factors)
+        return MeasuredValue(a.dimension, a.unit, a.scale, sizes, free, factors, pi)
     dimension = times(a.dimension, b.dimension, power)
-    return MeasuredValue(dimension, "", a.scale * b.scale**power, sizes, free, None)
+    scale = size_of_product(a.scale, b.scale, power)
+    return MeasuredValue(dimension, "", scale, sizes, free, None, pi)
 
 
 def _all_factors(
@@ -193,13 +230,14 @@ def power_of(base: Found, exponent: float) -> Found:
     """A power."""
     if base is None:
         return None
-    sizes = _each(base.sizes, frozenset({1.0}), lambda x, _: x**exponent)
+    sizes, pi = _each(base.sizes, frozenset({1.0}), lambda x, _: x**exponent), base.pi * exponent
     if isinstance(base, PlainNumber):
         factors = _all_factors((1.0, 1.0), base.factors, exponent)  # 10^3
-        return PlainNumber(sizes, base.free, factors)
+        return PlainNumber(sizes, base.free, factors, pi)
     unit = base.unit if exponent == 1.0 else ""
     dimension = times(PLAIN, base.dimension, exponent)
-    return MeasuredValue(dimension, unit, base.scale**exponent, sizes, base.free, None)
+    scale = size_of_product(1.0, base.scale, exponent)
+    return MeasuredValue(dimension, unit, scale, sizes, base.free, None, pi)
 
 
 def _each(

@@ -595,14 +595,21 @@ def _with_values(formula: Any, p: Mapping[str, Any]) -> Any:
     return lambda t: formula(t, p)
 
 
+#: Tables of what has numbers by dotted names; a case may have the name of a body.
+_PARTS = ("body", "coordinate", "joint", "constraint", "drive", "couple", "force", "friction")
+
+
 def _of_parameter(root: Item, error: InputError) -> Item | None:
     """Where the file has what ``parameter 'crank.mass'`` is a number of."""
     found = re.match(r"parameter '(\w+)\.(\w+)'", error.what)
     if found is None:
         return None
     owner, key = found.groups()
-    tables = [table[owner] for table in root if owner in table]
-    return tables[0].under(key) if tables else None
+    parts = [root[kind][owner] for kind in _PARTS if kind in root and owner in root[kind]]
+    with_it = [part for part in parts if key in part]
+    if with_it:
+        return with_it[0][key]
+    return parts[0] if len(parts) == 1 else None
 
 
 def _narrowed(place: Item, error: InputError) -> Item:

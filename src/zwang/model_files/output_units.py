@@ -40,11 +40,14 @@ from zwang.model_files.expressions import (
 from zwang.model_files.fields import expression_error
 from zwang.model_files.formulas import Definitions
 from zwang.model_files.measured_values import (
+    SAME,
     Found,
     MeasuredValue,
     PlainNumber,
     among,
     common_sizes,
+    is_angular,
+    is_rate,
     measured_number,
     measured_unit,
     power_of,
@@ -138,15 +141,32 @@ class _OutputExpression:
     @cached_property
     def units(self) -> dict[str, str]:
         """Its names with their units."""
-        known = {name.text: self._name(name.text) for name in names_in(self.tree)}
+        return self._units_in(self.tree)
+
+    def named(self, tree: Node | None = None) -> str:
+        """Names of the whole or a part with their units for messages, where there are several."""
+        units = self.units if tree is None else self._units_in(tree)
+        if len(units) < 2:
+            return ""
+        return f" ({', '.join(f'{name} in {unit}' for name, unit in units.items())})"
+
+    def _units_in(self, tree: Node) -> dict[str, str]:
+        names = names_in(tree, conditions=False)
+        known = {name.text: self._name(name.text) for name in names}
         return {n: found.told for n, found in known.items() if isinstance(found, MeasuredValue)}
 
-    @property
-    def named(self) -> str:
-        """Names with their units for messages, where there are several."""
-        if len(self.units) < 2:
-            return ""
-        return f" ({', '.join(f'{name} in {unit}' for name, unit in self.units.items())})"
+    def conversion(self, unit: str, size: float) -> str:
+        """How a name of the kind of a unit is converted to it; empty where there is none."""
+        dimension = dimension_of_unit(unit)
+        for name in names_in(self.tree, conditions=False):
+            found = self._name(name.text)
+            if not isinstance(found, MeasuredValue) or found.free or found.dimension != dimension:
+                continue
+            factor = size / found.scale
+            if math.isfinite(factor) and abs(factor - 1.0) > SAME:
+                line = _divided(name.text, name, factor)
+                return f"for {unit} convert from {found.told}: {line}"
+        return ""
 
     def _name(self, name: str) -> Found:
         if name in CONSTANTS:
@@ -183,12 +203,12 @@ class _OutputExpression:
     def _of_function(self, tree: FunctionCall) -> Found:
         found = [self._of(argument) for argument in tree.arguments]
         if tree.function in _ANGLES:
-            self._of_terms(found)
+            self._of_terms(tree, found)
             return MeasuredValue(unit="rad")
         if tree.function in OF_ARGUMENTS:
-            return self._of_terms(found)
+            return self._of_terms(tree, found)
         if tree.function == "where":
-            return self._of_terms(found[1:])
+            return self._of_terms(tree, found[1:])
         if tree.function in _PRODUCTS:
             return product_of(found[0], found[1], 1.0)
         if tree.function == "sqrt":
@@ -199,7 +219,7 @@ class _OutputExpression:
         found = [self._of(node) for node in (tree.first, *(node for _, node in tree.rest))]
         signs = [sign for sign, _ in tree.rest]
         if set(signs) <= {"+", "-"}:
-            return self._of_terms(found)
+            return self._of_terms(tree, found)
         if set(signs) <= {"*", "/"}:
             total = found[0]
             for sign, one in zip(signs, found[1:], strict=True):
@@ -211,10 +231,10 @@ class _OutputExpression:
                 return PlainNumber(free=True) if isinstance(found[0], PlainNumber) else None
             return power_of(found[0], evaluate(exponent, {}))
         if set(signs) <= COMPARISONS:
-            self._of_terms(found)
+            self._of_terms(tree, found)
         return PlainNumber()
 
-    def _of_terms(self, found: Iterable[Found]) -> Found:
+    def _of_terms(self, tree: Node, found: Iterable[Found]) -> Found:
         """That of the terms of a sum: of one kind, and of one size."""
         terms = [*found]
         known = [term for term in terms if isinstance(term, MeasuredValue)]
@@ -223,7 +243,7 @@ class _OutputExpression:
         if len(kinds) > 1:
             if not certain:
                 return None  # the unit of a number in each decides
-            raise self._mixed([*kinds.values()])
+            raise self._mixed(tree, [*kinds.values()])
         if not known:
             return None if None in terms else PlainNumber(free=True)
         like = (certain or known)[0]
@@ -232,7 +252,7 @@ class _OutputExpression:
         for term in alike[1:]:
             both = common_sizes(sizes, term.sizes)
             if both is not None and not both:
-                raise self._mixed([alike[0], term])
+                raise self._mixed(tree, [alike[0], term])
             sizes = both
         units = {term.unit for term in alike if term.unit or any(term.dimension)}
         scales = {term.scale for term in certain or known}
@@ -240,11 +260,15 @@ class _OutputExpression:
         unit = units.pop() if len(units) == 1 else ""
         scale = scales.pop() if len(scales) == 1 else math.nan
         both = factors.pop() if len(factors) == 1 else None
-        return MeasuredValue(like.dimension, unit, scale, sizes, like.free, both)
+        powers = {term.pi for term in alike}
+        pi = powers.pop() if len(powers) == 1 else math.nan
+        return MeasuredValue(like.dimension, unit, scale, sizes, like.free, both, pi)
 
-    def _mixed(self, terms: list[MeasuredValue]) -> ExpressionError:
+    def _mixed(self, tree: Node, terms: list[MeasuredValue]) -> ExpressionError:
         kinds = " and ".join(dict.fromkeys(term.told for term in terms[:2]))
-        return ExpressionError(f"terms in {kinds}{self.named}", "terms in the same unit", _ADVICE)
+        return ExpressionError(
+            f"terms in {kinds}{self.named(tree)}", "terms in the same unit", _ADVICE
+        )
 
 
 def _require(
@@ -259,33 +283,48 @@ def _require(
         one = found.unit if text in value.units else ""
         told = found.told if made is None else found.made_unit or found.told
         own = f"{one!r}, the unit of {text}" if one else f"one for a value in {told}"
-        said = "" if one else f", as {text} is{value.named}"
-        unknown = ", which is no unit of mechanics" if dimension is None else ""
+        said = "" if one else f", as {text} is{value.named()}"
+        unknown = "" if dimension is not None else ", which is no unit"
+        unknown += " of mechanics" if unknown and is_unit(unit) else ""
         line = _meant(unit)
         if made is not None:
             line = f'Write unit = "{found.made_unit}". ' if found.made_unit else ""
             line += _ADVICE
         raise item.error(f"{unit!r}{unknown}", f"{own}{said}", line.rstrip() or None)
     size = size_of(unit)
+    if not (math.isfinite(size) and size > 0.0):
+        raise item.error(
+            f"{unit!r}, whose size is not known", f"{in_units(found.dimension)!r}, or alike"
+        )
     sizes = found.sizes if made is None else frozenset({made})
-    if among(size, sizes) or not math.isfinite(found.scale * size):
+    if among(size, sizes) or not math.isfinite(found.scale):
         return
-    turning = any(own.startswith(("rad", "deg", "rpm")) for own in value.units.values())
+    turning = any(is_angular(own) for own in value.units.values())
     if TURNS.search(unit) and not turning and among(size / (2.0 * math.pi), sizes):
         return  # of no angle: turns, counted
-    if made is not None and found.made_unit:
-        own, plain = f"{found.made_unit!r}, the unit of {text}", _without_factor(value.tree)
-        there = f', or value = "{plain}" for {unit}' if plain and size == found.scale else ""
-        raise item.error(
-            repr(unit), own, f'Values are not converted: write unit = "{found.made_unit}"{there}.'
-        )
+    if turning and is_rate(unit):  # 1/min, of turns
+        size *= 2.0 * math.pi
+        if among(size, sizes):
+            return
     own = f"{found.told!r}, the unit of {text}" if found.unit else f"a unit that {text} is in"
     if made is not None:
         own = f"a unit of {made:.6g} {in_units(found.dimension)}, as {text} is in"
-    line = _divided(text, value.tree, size / (found.scale if made is None else made))
-    raise item.error(
-        repr(unit), own, f'Values are not converted: write value = "{line}" for {unit}.'
-    )
+        own = f"{found.made_unit!r}, the unit of {text}" if found.made_unit else own
+    line = _line(unit, size, text, found, value)
+    raise item.error(repr(unit), own, f"Values are not converted{line}")
+
+
+def _line(unit: str, size: float, text: str, found: MeasuredValue, value: _OutputExpression) -> str:
+    """What to write for a unit of another size, after "Values are not converted"."""
+    if not (found.free or (found.pi and is_angular(found.unit))):
+        line = _divided(text, value.tree, size / found.scale)
+        return f': write value = "{line}" for {unit}.'
+    # A number in the value may convert already: what is divided again is wrong twice.
+    plain = _without_factor(value.tree) if size == found.scale else ""
+    other = f'value = "{plain}" for {unit}' if plain else value.conversion(unit, size)
+    own = f'write unit = "{found.made_unit}"' if found.made is not None and found.made_unit else ""
+    both = ", or ".join(filter(None, (own, other)))
+    return f": {both}." if both else f". {_ADVICE}"
 
 
 def _without_factor(tree: Node) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from functools import cache
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "is_unit",
     "quantity",
     "si_unit",
+    "size_of_product",
     "size_of_unit",
     "times",
     "unit_of",
@@ -64,8 +66,16 @@ _OF_ANY_KIND = {name: factor for names in COMMON.values() for name, factor in na
 #: Units that count turns: whether 1/s counts these or radians, no dimension tells.
 TURNS = re.compile(r"\b(rpm|[kMm]?Hz|hertz|rev\w*|turns?|cycles?)\b", re.IGNORECASE)
 _CYCLES = re.compile(r"\b([kMm]?Hz|hertz)\b", re.IGNORECASE)
-#: Products without a sign between their symbols: to pint Nm is a fineness of yarn.
-_JOINED = re.compile(r"(/\s*)?\b([kM]?N)(mm|cm|m)(s?)\b")
+#: Products without a sign between their symbols: to pint mNm is a fineness of yarn.
+_JOINED = re.compile(r"(/\s*)?\b((?:da|[pnuµμmcdhkMGT])?)(?:(N)(mm|cm|dm|km|m)?(s)?|(W|J|Pa)(s))\b")
+#: What pint raises besides its own errors, for texts that are no units or have huge powers.
+_OF_PINT = (AttributeError, TypeError, ValueError, KeyError, AssertionError, ArithmeticError)
+#: A turn, as users write it and pint does not.
+_REVOLUTION = re.compile(r"\brevs?\b")
+#: What is written in units; pint skips other signs: to it <b>N</b> is a newton.
+_WRITTEN = re.compile(r"(?=.*(?:[^\W\d_]|[°%]))[\w\s*/^·⋅.()°%-]+")
+#: One over a unit, without a product in it.
+_INVERSE = re.compile(r"1\s*/\s*([^\W\d][^\s*/·⋅.()]*)")
 
 #: Powers of metre, kilogram and second; angles have none.
 Dimension = tuple[float, float, float]
@@ -101,14 +111,14 @@ _OF_SYMBOLS = re.compile(r"(?:{0})(?:\^\d)?(?:[*/](?:{0})(?:\^\d)?)*".format("|"
 
 def _spelled(unit: str) -> str:
     """A unit with the signs between its symbols: N*m of Nm, rad/N/m of rad/Nm."""
-    if "N" not in unit:
-        return unit
 
     def split(found: re.Match[str]) -> str:
-        over, *symbols = found.groups("")
-        return over + ("/" if over else "*").join(symbol for symbol in symbols if symbol)
+        over, prefix, *rest = found.groups("")
+        first, *others = filter(None, rest)
+        return over + ("/" if over else "*").join((prefix + first, *others))
 
-    return _JOINED.sub(split, unit)
+    unit = unit.replace("²", "^2").replace("³", "^3")
+    return _REVOLUTION.sub("turn", _JOINED.sub(split, unit))
 
 
 def is_quantity(text: str) -> bool:
@@ -134,7 +144,7 @@ def quantity(text: str, unit: str | None) -> float:
     if match is None or len(match["unit"]) > LONGEST_UNIT:
         raise ExpressionError(repr(text), _wanted(unit))
     name = match["unit"]
-    factor = _factor(_spelled(name), unit)
+    factor = _factor(_spelled(name), None if unit is None else _spelled(unit))
     if isinstance(factor, str):
         near = (name, _common()) if factor == "unknown" else None
         found = f"{text!r}, of {factor}" if near is None else repr(text)
@@ -174,7 +184,7 @@ def _factor_by_pint(name: str, unit: str | None) -> float | str:
 
     registry = _registry()
     try:
-        given = registry.Quantity(1.0, registry.parse_units(name.replace("·", "*")))
+        given = registry.Quantity(1.0, _parsed(name))
         if unit is None:
             return float(given.to_base_units().magnitude)
         if unit == "rad/s" and "hertz" in str(given.units):
@@ -183,7 +193,7 @@ def _factor_by_pint(name: str, unit: str | None) -> float | str:
         if given.dimensionality != wanted.dimensionality:
             return _words(given.dimensionality)
         return float(given.to(wanted.units).magnitude)
-    except (pint.PintError, AttributeError, TypeError, ValueError, KeyError, AssertionError):
+    except (pint.PintError, *_OF_PINT):
         return "unknown"
 
 
@@ -193,11 +203,18 @@ def _dimension_by_pint(name: str) -> Dimension | None:
     import pint
 
     try:
-        found = dict(_registry().parse_units(name.replace("·", "*")).dimensionality)
-    except (pint.PintError, AttributeError, TypeError, ValueError, KeyError, AssertionError):
+        found = dict(_parsed(name).dimensionality)
+    except (pint.PintError, *_OF_PINT):
         return None
     powers = [float(found.pop(kind, 0)) for kind in ("[length]", "[mass]", "[time]")]
     return None if found else (powers[0], powers[1], powers[2])
+
+
+def _parsed(name: str) -> Any:
+    """A unit as pint has it; ValueError of a text that is none."""
+    if len(name) > LONGEST_UNIT or not _WRITTEN.fullmatch(name):
+        raise ValueError
+    return _registry().parse_units(name.replace("·", "*"))
 
 
 def _words(dimensionality: Any) -> str:
@@ -227,8 +244,13 @@ def dimension_of_unit(unit: str) -> Dimension | None:
     for kind, names in COMMON.items():
         if unit == kind or unit in names:
             return _of_symbols(kind)
-    kind = unit.replace(" ", "*").replace("²", "^2")  # as units of channels are written
-    return _of_symbols(kind) if _OF_SYMBOLS.fullmatch(kind) else _dimension_by_pint(unit)
+    kind = unit.replace(" ", "*")  # as units of channels are written
+    if _OF_SYMBOLS.fullmatch(kind):
+        return _of_symbols(kind)
+    if (over := _INVERSE.fullmatch(unit)) is not None:
+        dimension = dimension_of_unit(over[1])
+        return None if dimension is None else times(PLAIN, dimension, -1.0)
+    return _dimension_by_pint(unit)
 
 
 @cache
@@ -255,17 +277,30 @@ def size_of_unit(unit: str) -> float:
     Raises
     ------
     ExpressionError
-        The unit is not known.
+        The unit is not known, or numbers do not reach its size.
     """
-    unit = _spelled(unit).replace("²", "^2")
+    unit = _spelled(unit)
     joined = unit.replace(" ", "*")
     for name in (unit, joined):
         if name in _OF_ANY_KIND:
             return _OF_ANY_KIND[name]
     if _OF_SYMBOLS.fullmatch(joined):
         return 1.0
-    size = quantity(f"1 {unit}", None)
+    if (over := _INVERSE.fullmatch(unit)) is not None:
+        return 1.0 / size_of_unit(over[1])
+    size = _factor(unit, None) if unit.startswith("1/") else quantity(f"1 {unit}", None)
+    if isinstance(size, str) or not sys.float_info.min <= size < math.inf:
+        raise ExpressionError(repr(unit), "a unit")
     return size * 2.0 * math.pi if _CYCLES.search(unit) else size
+
+
+def size_of_product(a: float, b: float, power: float) -> float:
+    """Size of a product of one unit and a power of another; not a number where that is too far."""
+    try:
+        size = a * b**power
+    except (OverflowError, ZeroDivisionError):
+        return math.nan
+    return size if 0.0 < size < math.inf else math.nan
 
 
 def in_units(dimension: Dimension) -> str:

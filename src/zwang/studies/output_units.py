@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeGuard
 
 from zwang.errors import InputError
 from zwang.model_files.arithmetic import ExpressionError
+from zwang.model_files.measured_values import is_angular
 from zwang.model_files.units import (
     PLAIN,
     TURNS,
@@ -24,6 +25,8 @@ from zwang.model_files.units import (
     dimension_of_unit,
     in_units,
     quantity,
+    size_of_product,
+    size_of_unit,
     times,
 )
 from zwang.studies.expressions import CONSTANTS, FUNCTIONS, dotted, function_name
@@ -49,12 +52,14 @@ class MeasuredOutput(NamedTuple):
     scale : what one of it is in SI units.
     unit : as it is written; empty of products.
     number : whether it is a plain number, which a sum takes for one in SI units.
+    pi : whether pi multiplies or divides it: an angle over 2 pi counts turns.
     """
 
     dimension: Dimension
     scale: float = 1.0
     unit: str = ""
     number: bool = False
+    pi: bool = False
 
 
 _NUMBER = MeasuredOutput(PLAIN, number=True)
@@ -68,11 +73,15 @@ class _MixedTermsError(_UnknownUnitError):
     """Terms of a sum are of several kinds."""
 
 
+class _MixedSizesError(_MixedTermsError):
+    """Terms of a sum are of one kind and several sizes."""
+
+
 def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) -> str:
     """The unit of an output where none is asked for.
 
     It is that of one channel, or of a reduction of one, or follows from all names of an expression
-    without numbers, which may have units.
+    without numbers, which may have units, and without pi: an angle over 2 pi counts turns.
 
     Parameters
     ----------
@@ -85,7 +94,7 @@ def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) 
     if isinstance(tree, ast.Call) and function_name(tree) in REDUCTIONS:
         own = REDUCTIONS[function_name(tree)].unit
         return unit_of(dotted(tree.args[0]) or "") if own is None else own
-    if _has_numbers(tree):
+    if _has_numbers(tree) or any(dotted(node) in CONSTANTS for node in _expressions(tree)):
         return ""
     try:
         found = _measured(tree, unit_in_products)
@@ -100,6 +109,10 @@ def _has_numbers(tree: ast.expr) -> bool:
     own = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     powers = [node.right for node in ast.walk(tree) if _is_power(node)]
     return any(number not in powers for number in own)
+
+
+def _expressions(tree: ast.expr) -> Iterator[ast.expr]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.expr))
 
 
 def _is_power(node: ast.AST) -> TypeGuard[ast.BinOp]:
@@ -119,12 +132,14 @@ def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
         _require_one_kind(request, unit_of)
         return 1.0
     if said is not None:
+        _require_one_kind(request, unit_of)
         _require_said(request, said, unit_of)
         return 1.0 if wanted == said else _converted(said, wanted)
     try:
         found = _measured(request.tree, unit_of)
     except _UnknownUnitError as reason:
-        raise _unknown(request, *reason.args) from None
+        by_hand = isinstance(reason, _MixedSizesError) and _has_numbers(request.tree)
+        raise _unknown(request, *reason.args[: 1 if by_hand else 2]) from None
     if found.unit:
         factor = _converted(found.unit, wanted)
     else:
@@ -139,18 +154,27 @@ def output_factor(request: OutputRequest, unit_of: UnitOf) -> float:
             advice=f"Leave the number out of the expression, or write value_in = {wanted!r} in "
             "place of unit where the expression is in that unit already.",
         )
+    if factor != 1.0 and found.pi and is_angular(found.unit):
+        raise _unknown(
+            request,
+            "it has pi in a product, and may count turns or radians",
+            "Leave out what converts, as the unit does, or say with value_in what it is in.",
+        )
     return factor
 
 
 def _require_one_kind(request: OutputRequest, unit_of: UnitOf) -> None:
-    """Refuse sums of several kinds, unless a number in them may have a unit."""
+    """Refuse sums of several kinds or sizes, unless a number in them may have a unit."""
     if _has_numbers(request.tree) or dotted(request.tree) is not None:
         return
     try:
         _measured(request.tree, unit_of)
     except _MixedTermsError as reason:
         raise InputError(
-            f"output {request.name!r}", must="have terms in one unit", but=reason.args[0]
+            f"output {request.name!r}",
+            must="have terms in one unit",
+            but=reason.args[0],
+            advice=reason.args[1],
         ) from None
     except _UnknownUnitError:
         return
@@ -165,7 +189,7 @@ def _require_said(request: OutputRequest, said: str, unit_of: UnitOf) -> None:
     own = _of_unit(said)
     if own is None or found.number:
         return
-    same = abs(own.scale / found.scale - 1.0) < SAME
+    same = abs(own.scale / found.scale - 1.0) < SAME or not math.isfinite(found.scale)
     if own.dimension != found.dimension or (_number_in(request.tree) == 1.0 and not same):
         wanted = request.unit if own.dimension == found.dimension else None
         raise InputError(
@@ -180,7 +204,7 @@ def _converted(own: str, wanted: str) -> float:
     plain = own.replace("²", "^2").replace(" ", "*")
     try:
         return 1.0 / quantity(f"1 {wanted}", plain)
-    except ExpressionError:
+    except (ExpressionError, ZeroDivisionError):  # or numbers do not reach its size
         raise InputError(f"unit {wanted!r}", expected=f"one for a quantity in {own}") from None
 
 
@@ -196,7 +220,12 @@ def _by_dimension(request: OutputRequest, found: MeasuredOutput) -> float:
             f"unit {wanted!r}",
             expected=f"one for a quantity in {in_units(found.dimension)}, as {request.text!r} is",
         )
-    return found.scale / quantity(f"1 {wanted}", None)
+    if not math.isfinite(found.scale):
+        raise _unknown(request, "it has a power of a unit that is too large for a number")
+    try:
+        return found.scale / size_of_unit(wanted)
+    except ExpressionError:
+        raise _unknown(request, f"the size of {wanted!r} is not known") from None
 
 
 def _unknown(request: OutputRequest, reason: str, advice: str | None = None) -> InputError:
@@ -229,15 +258,16 @@ def _of_unit(unit: str) -> MeasuredOutput | None:
         return None
     plain = unit.replace("²", "^2").replace(" ", "*")
     try:
-        return MeasuredOutput(dimension, quantity(f"1 {plain}", None), unit)
+        size = quantity(f"1 {plain}", None)
     except ExpressionError:
         return None
+    return MeasuredOutput(dimension, size, unit) if size > 0.0 else None
 
 
 def _measured(node: ast.expr, unit_of: UnitOf) -> MeasuredOutput:
     name = dotted(node)
     if name is not None:
-        return _NUMBER if name in CONSTANTS else _of_name(name, unit_of)
+        return _NUMBER._replace(pi=True) if name in CONSTANTS else _of_name(name, unit_of)
     if isinstance(node, ast.Constant):
         return _NUMBER
     if isinstance(node, ast.UnaryOp):
@@ -292,21 +322,21 @@ def _of_operation(node: ast.BinOp, unit_of: UnitOf) -> MeasuredOutput:
         if not right.number or math.isnan(exponent):
             raise _UnknownUnitError("it has a power that is no number")
         return left if exponent == 1.0 else _power(left, exponent)
-    over = isinstance(node.op, ast.Div)
+    over, pi = isinstance(node.op, ast.Div), left.pi or right.pi
     if right.number:
-        return left
+        return left._replace(pi=pi)
     if left.number and not over:
-        return right
+        return right._replace(pi=pi)
     power = -1.0 if over else 1.0
-    return MeasuredOutput(
-        times(left.dimension, right.dimension, power), left.scale * right.scale**power
-    )
+    scale = size_of_product(left.scale, right.scale, power)
+    return MeasuredOutput(times(left.dimension, right.dimension, power), scale)
 
 
 def _power(base: MeasuredOutput, exponent: float) -> MeasuredOutput:
     if base.number:
         return base
-    return MeasuredOutput(times(PLAIN, base.dimension, exponent), base.scale**exponent)
+    scale = size_of_product(1.0, base.scale, exponent)
+    return MeasuredOutput(times(PLAIN, base.dimension, exponent), scale)
 
 
 def _of_terms(left: MeasuredOutput, right: MeasuredOutput) -> MeasuredOutput:
@@ -322,8 +352,16 @@ def _of_terms(left: MeasuredOutput, right: MeasuredOutput) -> MeasuredOutput:
         reason = f"it has terms in {_told(left)} and in {_told(right)}"
         if mixed:
             raise _MixedTermsError(reason, "Add what is in one unit only.")
+        numbers = left.number or right.number
+        if not numbers and math.isfinite(left.scale) and math.isfinite(right.scale):
+            small, large = sorted((left, right), key=lambda term: term.scale)
+            ratio = f"{large.scale / small.scale:.12g}"
+            advice = f"What is in {_told(large)} times {ratio} is in {_told(small)}."
+            raise _MixedSizesError(reason, advice)
         raise _UnknownUnitError(reason, None)
-    return left if left.unit == right.unit else MeasuredOutput(left.dimension, left.scale)
+    pi = left.pi or right.pi
+    unit = left.unit if left.unit == right.unit else ""
+    return MeasuredOutput(left.dimension, left.scale, unit, pi=pi)
 
 
 def _told(found: MeasuredOutput) -> str:
@@ -348,7 +386,8 @@ def _number_in(node: ast.expr) -> float:
             if isinstance(node.op, ast.Div):
                 return left / right
             if isinstance(node.op, ast.Pow):
-                return left**right
+                power = left**right
+                return power if isinstance(power, float) else math.nan  # of a negative number
         except (ZeroDivisionError, OverflowError):
             return math.nan
         return math.nan
