@@ -88,6 +88,7 @@ from zwang.simulation.rank_report import (
     broken_row,
     chosen_rows_lost_rank,
     near_dependence,
+    nearly_dependent,
     rank_changes,
 )
 from zwang.simulation.select_program import (
@@ -159,6 +160,7 @@ class Simulation:
         self.watch: Watch | None = None
         self.next_switch: Switching | None = None
         self.jumped = False
+        self.left_dead = np.nan  # when the stretch began that is known to be off its dead center
         self.off_rows = np.zeros(0, dtype=bool)  # states of the last chunk that missed a row
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
@@ -503,7 +505,7 @@ class Simulation:
             self._close()
             step = float(self.loop.memory[sh.H, 0])
             self.status = stopped_by_collapse(t, step, self.settings.until)
-        elif pace.dragging and self.settings.step == 0.0 and self._began_dead():
+        elif self.settings.step == 0.0 and self._stays_dead(pace) and pace.dragging:
             step = float(self.loop.memory[sh.H, 0])
             self._close()
             self.status = stopped_by_collapse(t, step, self.settings.until, self._began_dead())
@@ -766,6 +768,19 @@ class Simulation:
         """That the present stretch began at a dead center of a driver, as a clause; else empty."""
         always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
         return start_at_dead_center(self.ranks, self.began_at[0], always, drivers)
+
+    def _stays_dead(self, pace: ChunkSize) -> bool:
+        """Whether steps are short and no look has seen the present stretch off its dead center.
+
+        A healthy motion that passes many of them may be on one at any look, but not at every one.
+        """
+        if not pace.dragged or self.left_dead == self.began_at[0] or not self._began_dead():
+            return False
+        y, t = self.loop.present[:, 0], float(self.loop.t[0])
+        if nearly_dependent(self.active, self.loop.program, y, t, self.p):
+            return True
+        self.left_dead = self.began_at[0]
+        return False
 
     def _lost_mass(self, code: int) -> str:
         """Which mass is not positive where the loop could not go on, as a sentence; else empty."""
