@@ -529,7 +529,9 @@ class Simulation:
         return StoredRun.of(self.keeper.stored(), self.system, states_between)
 
     def _note_at_end(self) -> None:
-        """What a whole run tells: forces without a bound, controllers that set nothing."""
+        """What a whole run tells: open laws, unbounded forces, controllers that set nothing."""
+        for motion in self.open_motions.values():
+            self.notes += [note for note in motion.notes_at_end() if note not in self.notes]
         self._note_unbounded_forces()
         self._note_idle_controllers()
 
@@ -733,6 +735,7 @@ class Simulation:
         before = t < when
         self._save(t[before], y[before])
         self.ranks = [change for change in self.ranks if change.t < when]
+        self.records = [record for record in self.records if record.t < when]
         self._close()
         self.status = f"stopped at t = {when:.6g} s: {sentence}"
 
