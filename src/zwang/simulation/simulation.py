@@ -53,7 +53,7 @@ from zwang.results.store import Store
 from zwang.results.unbounded import told_unbounded
 from zwang.results.writer import RunWriter
 from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
-from zwang.simulation.contradictions import first_conflict
+from zwang.simulation.contradictions import breaks_rows, first_conflict
 from zwang.simulation.controllers import Sampling
 from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Guard
@@ -83,7 +83,6 @@ from zwang.simulation.prepared_run import MOST_ENTRIES
 from zwang.simulation.program_check import Disagreement
 from zwang.simulation.progress import Progress, Report
 from zwang.simulation.rank_report import (
-    BROKEN,
     always_dependent,
     broken_row,
     chosen_rows_lost_rank,
@@ -717,7 +716,7 @@ class Simulation:
             # Where rows that act hold a direction no longer, the step has left its error in it.
             end = on_all_rows(self.active.equations, self.loop.present.T, at, self.p, tolerance)[0]
             at, states = np.append(t, at), np.concatenate([y, end])
-        if not len(at) or self.active.equations.largest_miss(states, at, self.p) <= BROKEN:
+        if not len(at) or not breaks_rows(self.active.equations, at, states, self.p):
             return False
         conflict = first_conflict(self.active.equations, at, states, self.p)
         if conflict is not None:
