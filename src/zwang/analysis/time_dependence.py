@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -318,21 +319,32 @@ def _parts_of_functions(equations: EquationsOf, q: FloatArray, lam: FloatArray) 
             count = range(len(groups))
             return [found[f"d{k}"][:, 0] for k in count], [found[f"e{k}"][:, 0] for k in count]
 
-        def summed(
-            order: int, t: float, number: int = number, groups: Any = groups
-        ) -> list[FloatArray] | None:
-            label, exact = f"timed_sizes{number}_{order}", x.state
-            given = [exact.q, exact.v, exact.t, exact.p, x.lam]
-
-            def outputs() -> dict[str, casadi.SX]:
-                return {f"s{k}": e for k, e in enumerate(_sizes(groups, exact.t, order, given))}
-
-            if exact.calls or _operations(groups, given) > MOST_OPERATIONS:
-                return None
-            found = x.evaluate(label, outputs, inputs, q, v, [t], equations.p, lam)
-            return [found[f"s{k}"][:, 0] for k in range(len(groups))]
-
+        summed = partial(_summed_of_functions, equations, q, lam, number, groups)
         yield _Part(name, owner, restricts, values, derivatives, summed)
+
+
+def _summed_of_functions(
+    equations: EquationsOf,
+    q: FloatArray,
+    lam: FloatArray,
+    number: int,
+    groups: list[casadi.SX],
+    order: int,
+    t: float,
+) -> list[FloatArray] | None:
+    """Sizes of what is summed in a part of functions, derived by time so often, at a time."""
+    x = equations.expressions
+    s = x.state
+    given = [s.q, s.v, s.t, s.p, x.lam]
+    if s.calls or _operations(groups, given) > MOST_OPERATIONS:
+        return None
+
+    def outputs() -> dict[str, casadi.SX]:
+        return {f"s{k}": e for k, e in enumerate(_sizes(groups, s.t, order, given))}
+
+    label, v = f"timed_sizes{number}_{order}", np.zeros(equations.nv)
+    found = x.evaluate(label, outputs, {"lambda": x.lam}, q, v, [t], equations.p, lam)
+    return [found[f"s{k}"][:, 0] for k in range(len(groups))]
 
 
 def _operations(groups: list[casadi.SX], inputs: list[casadi.SX]) -> int:
@@ -404,49 +416,15 @@ def _parts_of_mechanism(equations: EquationsOf, q: FloatArray, lam: FloatArray) 
         if with_time[element.law.key]
     ]
     timed += [(element, None) for element in parts.forces if with_time[element.law.key]]
-    bulk, still = Bulk(parts), np.zeros((1, equations.nv))
+    bulk = Bulk(parts)
     configs = bulk.configs(q[None]) if timed else {}
     sizes: dict[Any, casadi.Function | None] = {}
     for element, own in timed:
-        functions = _element_functions(parts, element)
         further = [] if own is None else [own[None]]
-
-        def found(
-            k: int,
-            t: float,
-            element: Any = element,
-            functions: Any = functions,
-            further: Any = further,
-        ) -> list[FloatArray]:
-            key = ("time", k, element.law.key)
-            at = q[None], still, np.array([t])
-            every = bulk.evaluate(key, functions[k], [element], at, equations.p, configs, further)
-            return [x[0, 0] for x in every]
-
-        def summed(
-            order: int,
-            t: float,
-            element: Any = element,
-            further: Any = further,
-        ) -> list[FloatArray] | None:
-            key = ("time sizes", order, element.law.key)
-            if key not in sizes:
-                sizes[key] = _element_sizes(parts, element, order)
-            function = sizes[key]
-            if function is None:
-                return None
-            at = q[None], still, np.array([t])
-            every = bulk.evaluate(key, function, [element], at, equations.p, configs, further)
-            return [x[0, 0] for x in every]
-
-        yield _Part(
-            f"{_kind(element)} {element.name!r}",
-            element.name,
-            own is not None,
-            lambda t, found=found: found(0, t),
-            lambda found=found: (found(1, equations.t), found(2, equations.t)),
-            summed,
-        )
+        one = _ElementInTime(equations, bulk, q, configs, element, further, sizes)
+        name = f"{_kind(element)} {element.name!r}"
+        restricts = own is not None
+        yield _Part(name, element.name, restricts, one.at, one.derivatives, one.summed)
     for law in parts.frictions:
         if _has_time(law.function, len(parts.constraints[law.constraint].law.kinds)):
             joint = parts.constraints[law.constraint].name
@@ -459,6 +437,54 @@ def _parts_of_mechanism(equations: EquationsOf, q: FloatArray, lam: FloatArray) 
                 derivatives=lambda unknown=unknown: (unknown, unknown),
                 summed=lambda _order, _t: None,
             )
+
+
+@dataclass
+class _ElementInTime:
+    """An element at a configuration, as functions of time; see `_Part`.
+
+    Attributes
+    ----------
+    configs : of the bodies, see `Bulk.configs`.
+    further : its reaction, if it has one.
+    sizes : functions of what is summed, by law and how often derived, of all elements.
+    """
+
+    equations: EquationsOf
+    bulk: Bulk
+    q: FloatArray
+    configs: Any
+    element: Any
+    further: list[FloatArray]
+    sizes: dict[Any, casadi.Function | None]
+
+    def __post_init__(self) -> None:
+        self.functions = _element_functions(self.equations.parts, self.element)
+
+    def at(self, t: float) -> list[FloatArray]:
+        return self._found(("time", 0), self.functions[0], t)
+
+    def derivatives(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        t = self.equations.t
+        return (
+            self._found(("time", 1), self.functions[1], t),
+            self._found(("time", 2), self.functions[2], t),
+        )
+
+    def summed(self, order: int, t: float) -> list[FloatArray] | None:
+        key = (order, self.element.law.key)
+        if key not in self.sizes:
+            self.sizes[key] = _element_sizes(self.equations.parts, self.element, order)
+        function = self.sizes[key]
+        return None if function is None else self._found(("time sizes", order), function, t)
+
+    def _found(self, key: tuple[Any, ...], function: casadi.Function, t: float) -> list[FloatArray]:
+        state = self.q[None], np.zeros((1, self.equations.nv)), np.array([t])
+        key, p = (*key, self.element.law.key), self.equations.p
+        every = self.bulk.evaluate(
+            key, function, [self.element], state, p, self.configs, self.further
+        )
+        return [x[0, 0] for x in every]
 
 
 def _kind(element: Any) -> str:
