@@ -32,7 +32,7 @@ ON = 1e-12
 SPREAD = 32
 
 
-class _State(NamedTuple):
+class _KeptState(NamedTuple):
     """A saved state that may be looked at later.
 
     Attributes
@@ -48,13 +48,13 @@ class _State(NamedTuple):
     p: FloatArray
 
 
-class _Spread:
+class _SpreadStates:
     """Some states of a run, spread over it, however many are saved, and the fastest of all."""
 
     def __init__(self, nq: int) -> None:
         self._nq, self._count, self._stride = nq, 0, 1
-        self._kept: list[_State] = []
-        self._fastest: _State | None = None
+        self._kept: list[_KeptState] = []
+        self._fastest: _KeptState | None = None
 
     def take(self, t: FloatArray, y: FloatArray, p: FloatArray) -> None:
         """Saved states (rows, n) that follow those before."""
@@ -63,17 +63,19 @@ class _Spread:
         speeds = np.sqrt(np.square(y[:, self._nq :]).sum(axis=1))
         k = int(speeds.argmax())
         if self._fastest is None or speeds[k] > self._fastest.speed:
-            self._fastest = _State(self._count + k, float(speeds[k]), y[k].copy(), float(t[k]), p)
+            self._fastest = _KeptState(
+                self._count + k, float(speeds[k]), y[k].copy(), float(t[k]), p
+            )
         for i in range(-self._count % self._stride, len(t), self._stride):
             row = self._count + i
             if row % self._stride == 0:  # the stride may have become longer
-                self._kept.append(_State(row, float(speeds[i]), y[i].copy(), float(t[i]), p))
+                self._kept.append(_KeptState(row, float(speeds[i]), y[i].copy(), float(t[i]), p))
             if len(self._kept) > SPREAD:
                 self._stride *= 2
                 self._kept = [one for one in self._kept if one.row % self._stride == 0]
         self._count += len(t)
 
-    def fastest(self, count: int) -> list[_State]:
+    def fastest(self, count: int) -> list[_KeptState]:
         """So many of them, the fastest first."""
         every = {one.row: one for one in self._kept}
         if self._fastest is not None:
@@ -107,7 +109,7 @@ class OpenMotion:
         # A start at which no more rows depend on others than nearby is no singular position.
         self._enough = 1 if idle and idle == at_start.redundant else 2
         self._left, self._done = LOOKS, False
-        self._spread = _Spread(len(equations.coordinates))
+        self._spread = _SpreadStates(len(equations.coordinates))
 
     def notes(self, t: FloatArray, y: FloatArray, p: FloatArray) -> list[str]:
         """Sentences on saved states (rows, n) that follow those before; at most one in all."""
