@@ -242,6 +242,59 @@ def test_forces_mass_and_kinematics_that_change_are_named():
     assert lin.frequency_response([1.0]).shape == (1, 0, 0)
 
 
+def blown(wind):
+    """A pendulum in wind, f(t)."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -GRAVITY))
+    bob = m.body("bob", mass=1.0, inertia=0.1, position=(0, -0.5))
+    m.revolute("pin", m.ground, bob, at=(0, 0))
+    m.force("wind", bob, lambda t: (wind(t), 0.0))
+    return m
+
+
+def shaken(force):
+    """A mass on a spring, pushed by f(t)."""
+    return zw.System(["x"], mass=np.eye(1), force=lambda q, t: [force(t) - 9.81 * q[0]])
+
+
+@pytest.mark.parametrize("make", [blown, shaken])
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_forces_that_cancel_at_all_times_do_not_change(make, size):
+    """What is left of them, 1e-13 N, is rounding of what was summed."""
+
+    def none(t):
+        return size * np.cos(3.0 * t) + size * np.cos(3.0 * t + np.pi)
+
+    rest = make(none).equilibrium()
+    assert rest.stability == "stable"
+    assert not any("change" in note for note in rest.notes)
+    later = make(lambda t: none(t) + zw.where(t > 3.0, 1.0, 0.0)).equilibrium()
+    assert later.stability == "stable"
+    assert any("stands still at t = 0" in note for note in later.notes)
+    little = make(lambda t: none(t) + 1e-9 * size * np.sin(t)).equilibrium()
+    assert little.stability == "undecided"
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3, 1e6, 1e9, 1e-6])
+@pytest.mark.parametrize("springs", [False, True])
+def test_the_unit_of_time_decides_nothing(unit, springs):
+    """The same motion in other units of time, so many of which are a second."""
+    if springs:
+        accelerated = zw.System(
+            ["x"],
+            mass=np.eye(1),
+            force=lambda q, v, t: [(3.0 * (t / unit) ** 2 - 4.0 * q[0]) / unit**2],
+        )
+    else:
+        accelerated = zw.Mechanism(plane="xz", gravity=(0, 0, -GRAVITY / unit**2))
+        cart = accelerated.body("cart", mass=1.0, inertia=1.0)
+        rod = zw.inertia.rod(1.0, 1.0, axis="z")
+        bob = accelerated.body("bob", inertia=rod, position=(0, -0.5))
+        accelerated.prismatic("rail", accelerated.ground, cart, at=(0, 0), axis="x")
+        accelerated.revolute("pin", cart, bob, at=(0, 0))
+        accelerated.drive("d", "rail.displacement", lambda t: 3.0 * (t / unit) ** 2)
+    assert accelerated.equilibrium().stability == "undecided"
+
+
 def test_a_force_of_time_that_cannot_be_traced_is_named_too():
     pull = zw.opaque(lambda x: float(np.sin(x[0]) * x[1]), name="pull")
     s = zw.System(["x"], mass=np.eye(1), force=lambda q, t: [pull(t, q[0]) - 2.0 * q[0]])

@@ -1030,6 +1030,14 @@ def test_an_event_after_a_contradiction_does_not_happen():
     assert not run.events
 
 
+def test_only_events_before_a_contradiction_are_kept():
+    m = parting(lambda t: t**4, lambda t: 0.0 * t)
+    events = {"early": zw.event(lambda t: t - 0.005), "late": zw.event(lambda t: t - 0.05)}
+    run = m.simulate(until=1.0, save=0.01, events=events)
+    assert run.status.startswith("stopped at t = 0.01 s: constraints d1 and d2")
+    assert [event.name for event in run.events] == ["early"]
+
+
 # --- bodies that nothing determines ---------------------------------------------------------------
 
 

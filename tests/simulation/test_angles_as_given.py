@@ -31,6 +31,14 @@ def test_whole_numbers_beyond_half_a_turn_are_noted(angle, degrees):
 
 
 @pytest.mark.parametrize(
+    ("angle", "noted"),
+    [(4 * np.pi, False), (12.5664, False), (-3 * np.pi, False), (12.6, True), (44, True)],
+)
+def test_whole_multiples_of_pi_are_wanted(angle, noted):
+    assert bool(pendulum().assemble(hold={"pin.angle": angle}).notes) == noted
+
+
+@pytest.mark.parametrize(
     ("rows", "start", "number"),
     [
         ({"start.pin.angle": [0.0, 5.0, 90.0]}, {}, 5),

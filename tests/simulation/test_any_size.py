@@ -57,3 +57,31 @@ def test_motion_and_forces_of_any_size(size, planar, coordinates, of_meters):
     assert np.abs(forces - of_pin).max() < FORCES * np.abs(of_pin).max()
     if coordinates == "auto":  # no size makes one of them impossible
         assert "integrated in joint coordinates" in run.notes
+
+
+def ladder(length, *, hinged):
+    """A rod that slides along a wall and a floor, pushed along the floor; a hinge would hold it."""
+    start = np.pi / 6
+    along = 0.5 * length * np.array([np.cos(start), np.sin(start)])
+    m = zw.Mechanism(plane="xy", gravity=(0, -9.81 * length))
+    shape = zw.inertia.rod(2.0, length, axis="x")
+    rod = m.body("rod", inertia=shape, position=tuple(along), angle=-start)
+    ends = [rod.marker((side * 0.5 * length, 0)) for side in (-1, 1)]
+    m.point_on_line("wall", m.ground, rod, at=((0, 0), ends[0]), axis="y")
+    m.point_on_line("rail", m.ground, rod, at=((0, 0), ends[1]), axis="x")
+    m.drive("push", "rail.displacement", lambda t: length * (np.cos(start) + 0.1 * t**3))
+    if hinged:
+        m.revolute("extra", m.ground, rod, at=(length * np.cos(start), 0))
+    return m
+
+
+@pytest.mark.parametrize("save", [0.01, None], ids=["between steps", "at steps"])
+@pytest.mark.parametrize("length", [1e-6, 1e-5, 1e-3, 1.0])
+def test_contradictions_that_come_later_are_found_at_any_size(length, save):
+    """A micrometer was no miss: the rod was pushed away from its hinge."""
+    assert ladder(length, hinged=False).simulate(until=1.0, save=save).finished
+    run = ladder(length, hinged=True).simulate(until=1.0, save=save)
+    assert not run.finished
+    assert "constraints push and extra[0] contradict each other" in run.status
+    assert run.t[-1] < 0.3
+    assert np.abs(run.q[:, :2] - run.q[0, :2]).max() < 1e-2 * length

@@ -378,6 +378,49 @@ def test_a_condition_is_met_where_it_begins_to_hold(point, name):
     assert abs(run.t[-1] - when) < FOUND
 
 
+#: Conditions of an oscillator, x = sin t, and when each begins to hold in two turns.
+NARROW = {
+    "a band": (lambda q: (q[0] > 0.5) & (q[0] < 0.501), [0.5, 0.501]),
+    "two bands": (
+        lambda q: ((q[0] > 0.5) & (q[0] < 0.501)) | ((q[0] > 0.5005) & (q[0] < 0.5015)),
+        [0.5, 0.5015],
+    ),
+    "not outside": (lambda q: np.logical_not((q[0] < 0.5) | (q[0] > 0.501)), [0.5, 0.501]),
+    "a channel": (lambda c: (c["x"] > 0.5) & (c["x"] < 0.501), [0.5, 0.501]),
+}
+
+
+@pytest.mark.parametrize("integrator", ["order5", "order8", "gauss", "radau5"])
+@pytest.mark.parametrize("name", NARROW)
+def test_a_condition_that_holds_for_a_moment_is_met_every_time(name, integrator):
+    """Between two looks it begins and ceases to hold, and its margin has a kink in between."""
+    system = zw.System(["x"], mass=lambda: np.eye(1), force=lambda q: [-q[0]])
+    condition, (up, down) = NARROW[name]
+    first = np.array([np.arcsin(up), np.pi - np.arcsin(down)])
+    run = system.simulate(
+        [0.0], [1.0], until=4 * np.pi, integrator=integrator, events={"in": zw.event(condition)}
+    )
+    met = [e.t for e in run.events]
+    np.testing.assert_allclose(met, [*first, *(first + 2 * np.pi)], atol=1e-6)
+    for e in run.events:
+        assert min(abs(e.q[0] - up), abs(e.q[0] - down)) < FOUND
+
+
+JUMPS = {
+    "a product": lambda q, v: (q[0] > 0.5) * (v[0] < 0),
+    "a sum": lambda q, v: (q[0] > 0.5) + (v[0] < 0) - 1.5,
+    "a choice": lambda q: zw.where(q[0] > 0.5, 1.0, 0.0),
+    "a sign": lambda q: np.sign(q[0] - 0.5),
+}
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_a_number_that_only_jumps_is_refused_as_an_event(point, name):
+    """Zero for as long as the conditions do not hold, it gave events where nothing happened."""
+    with pytest.raises(zw.InputError, match=r"is a number that jumps.*join conditions with & and"):
+        point.simulate([0, 0], [1, -1], until=1.0, events={"e": zw.event(JUMPS[name])})
+
+
 def test_a_condition_that_ceases_to_hold_is_no_event_unless_asked_for(point):
     events = {
         "begins": zw.event(lambda q: q[0] < 0.7),

@@ -143,6 +143,24 @@ def test_friction_in_the_hinges_of_a_door_is_noted_and_that_of_one_hinge_is_not(
         assert len(said(m.simulate(until=0.5))) == notes
 
 
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("choices", [{}, {"save": 1e-3}, {"largest_step": 0.005}])
+def test_whether_it_is_said_does_not_depend_on_what_is_saved(choices, many):
+    """A door that is at rest for long: at the first states that were looked at nothing rubs."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    inertia = np.diag([3.0, 4.0, 2.0])
+    door = m.body("door", mass=20.0, inertia=inertia, position=(0.4, 0, 0))
+    for name, z in (("low", -1), ("high", 1)):
+        m.revolute(name, m.ground, door, at=(0, 0, z), axis="z")
+    m.friction("low", coefficient=0.2, radius=0.02)
+    m.actuator("push", "low.angle", lambda t: zw.where(t > 50, 8 * (1 - np.exp(50 - t)), 0.0))
+    if many:
+        runs = m.simulate_many([m.assemble().q] * 2, until=60.0, **choices)
+    else:
+        runs = [m.simulate(until=60.0, **choices)]
+    assert all(len(said(run)) == 1 for run in runs)
+
+
 def test_certificates_say_it():
     system = block(COPY)
     assert OPEN in str(system.certify([0, 0], [1.0, 0]))

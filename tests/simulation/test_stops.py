@@ -11,6 +11,7 @@ import pytest
 
 import zwang as zw
 from zwang import library
+from zwang.integrators.lane_queue import LaneQueue
 from zwang.results.segments import RankChange
 from zwang.results.status import start_at_dead_center, stuck_at_start
 from zwang.simulation import simulation as simulations
@@ -267,3 +268,34 @@ def test_a_driver_is_named_that_is_not_among_the_dependent_constraints() -> None
     assert not run.finished
     assert run.t[-1] == pytest.approx((1.2 - 2 * at[1]) / 0.3, abs=1e-2)
     assert "driver ram may ask for more than the mechanism can reach" in run.status
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_long_run_that_leaves_its_dead_center_goes_on(
+    monkeypatch: pytest.MonkeyPatch, *, many: bool
+) -> None:
+    """A crank that turns for weeks and begins at a dead center of its driver was stopped."""
+    for module in ("integrators.chunk_size", "simulation.ensemble"):  # minutes of steps, and some
+        monkeypatch.setattr(f"zwang.{module}.TEDIOUS", 1e3)
+        monkeypatch.setattr(f"zwang.{module}.DRAGGING", 500)
+    left: list[int] = []
+    drop = LaneQueue.drop
+    monkeypatch.setattr(LaneQueue, "drop", lambda *given: left.append(1) or drop(*given))
+    rate = 6.28
+    m = zw.Mechanism(plane="xy")
+    crank = m.body("crank", mass=1.0, inertia=0.5)
+    bar = m.body("bar", mass=1.0, inertia=0.5, position=(1, 0))
+    m.revolute("pin", m.ground, crank, at=(0, 0))
+    m.prismatic("rail", m.ground, bar, at=(1, 0), axis="x")
+    at = (bar.marker((0, 0)), crank.marker((1, 0)))
+    m.point_on_line("slot", bar, crank, at=at, axis="y")
+    m.drive("d", "rail.displacement", lambda t: np.cos(rate * t) - 1)
+    state = m.assemble(velocity={"hold": {"pin.angle_rate": rate}})
+    if many:
+        runs = m.simulate_many([state.q] * 4, [state.v] * 4, until=200.0, save=[0, 200.0])
+        assert not left
+    else:
+        runs = [m.simulate(state, until=200.0, save=[0, 200.0])]
+    for run in runs:
+        assert run.finished, run.status
+        assert abs(run["pin.angle"][-1] - rate * 200.0) < 1e-4

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf
+from zwang.analysis.system_time import system_time
 from zwang.diagnosis.wording import listing
 from zwang.errors import ZwangError
 from zwang.multibody.element import Arguments
@@ -28,16 +30,21 @@ from zwang.multibody.element_batches import Bulk
 from zwang.multibody.pose import config_rate
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import depends_on
+from zwang.tracing.rhs_rounding import summed_sizes
 
 if TYPE_CHECKING:
     import casadi
 
 __all__ = ["ChangesWithTime", "changes_with_time"]
 
-#: Where else in time a system is looked at, relative to the time of the state [s].
+#: Where else in time a system is looked at, relative to the time of the state, in `system_time`.
 ELSEWHERE = (-83.1, -9.73, -1.13, -0.0317, 0.00137, 0.0413, 0.571, 1.39, 12.7, 131.0)
-#: What changes by less, relative to its size, is the same; its derivatives count from there too.
+#: What changes by less, relative to its size, is the same; its derivatives count from there too, in
+#: the time of the system.
 SAME = 1e-11
+#: Roundings of what was summed, below which a change is none: the parts of a force may cancel at
+#: all times. `summed_sizes` counts one rounding an operation, and of more of them it is not asked.
+ROUNDINGS, MOST_OPERATIONS = 4.0 * np.finfo(float).eps, 5000
 
 
 class _Part(NamedTuple):
@@ -49,6 +56,8 @@ class _Part(NamedTuple):
     restricts : whether it is a constraint.
     at : t → (R, what is derived of it), flat arrays, each of which has a size of its own.
     derivatives : of the same by time, Ẋ and Ẍ, at the time of the state.
+    summed : how many derivatives by time, and t → the sizes of what was summed in them; None where
+        these are not known.
     """
 
     name: str
@@ -56,6 +65,7 @@ class _Part(NamedTuple):
     restricts: bool
     at: Callable[[float], list[FloatArray]]
     derivatives: Callable[[], tuple[list[FloatArray], list[FloatArray]]]
+    summed: Callable[[int, float], list[FloatArray] | None]
 
 
 @dataclass(frozen=True)
@@ -192,29 +202,60 @@ def changes_with_time(equations: EquationsOf, q: FloatArray, lam: FloatArray) ->
     """What changes with time at rest at a configuration with reactions λ."""
     make = _parts_of_functions if equations.parts is None else _parts_of_mechanism
     size = max(1.0, float(np.abs(q).max(initial=0.0)))
-    found = [_change(part, equations.t, size) for part in make(equations, q, lam)]
+    parts = list(make(equations, q, lam))
+    unit = system_time(equations, q, lam) if parts else 1.0
+    found = [_change(part, equations.t, size, unit) for part in parts]
     return ChangesWithTime(equations.t, tuple(one for one in found if one is not None))
 
 
-def _change(part: _Part, t: float, reach: float) -> _Change | None:
-    """How a part changes, or None where it is the same at all times."""
+def _change(part: _Part, t: float, reach: float, unit: float) -> _Change | None:
+    """How a part changes, or None where it is the same at all times, in a unit of time [s]."""
     with np.errstate(all="ignore"):
         now = part.at(t)
-        others = [_or_nan(part.at, t + apart) for apart in ELSEWHERE]
+        times = [t + unit * apart for apart in ELSEWHERE]
+        others = [_or_nan(part.at, time) for time in times]
         sizes = [_size(k, now, others, reach) for k in range(len(now))]
+        if not any(_changes(now, other, sizes) for other in others):
+            return None
+        rounding = _rounding(part, 0, t, now)
         if not any(
-            _differ(x, other[k], size)
-            for other in others
-            for k, (x, size) in enumerate(zip(now, sizes, strict=True))
+            _changes(now, other, sizes, [a + b for a, b in zip(rounding, further, strict=True)])
+            for time, other in zip(times, others, strict=True)
+            for further in [_rounding(part, 0, time, now)]
         ):
             return None
         try:
             first, second = part.derivatives()
         except ZwangError:  # time passes through a function that cannot be differentiated so often
             return _Change(part, moves=True, accelerates=True, varies=True)
-    moves, *vary = (_differ(x, 0.0 * x, s) for x, s in zip(first, sizes, strict=True))
-    accelerates, *bend = (_differ(x, 0.0 * x, s) for x, s in zip(second, sizes, strict=True))
+        found = []
+        for order, rates in enumerate((first, second), start=1):
+            parts = zip(rates, sizes, _rounding(part, order, t, rates), strict=True)
+            found.append([_differ(x, 0.0 * x, s / unit**order, r) for x, s, r in parts])
+    (moves, *vary), (accelerates, *bend) = found
     return _Change(part, moves, accelerates, any(vary) or any(bend))
+
+
+def _changes(
+    now: list[FloatArray],
+    other: list[FloatArray],
+    sizes: list[float],
+    rounding: list[FloatArray] | None = None,
+) -> bool:
+    """Whether any of a part's values differs from those at another time by more than rounding."""
+    known = [np.zeros(1)] * len(now) if rounding is None else rounding
+    return any(_differ(*given) for given in zip(now, other, sizes, known, strict=True))
+
+
+def _rounding(part: _Part, order: int, t: float, of: list[FloatArray]) -> list[FloatArray]:
+    """What rounding may be in values of a part, or in derivatives by time; zero if unknown."""
+    try:
+        found = part.summed(order, t)
+    except (ZwangError, ArithmeticError, ValueError):
+        found = None
+    if found is None:
+        return [np.zeros(x.shape) for x in of]
+    return [ROUNDINGS * np.where(np.isfinite(x), x, 0.0) for x in found]
 
 
 def _or_nan(at: Callable[[float], list[FloatArray]], t: float) -> list[FloatArray]:
@@ -236,8 +277,10 @@ def _size(k: int, now: list[FloatArray], others: list[list[FloatArray]], reach: 
     return own if np.isfinite(own) and own > 0.0 else size
 
 
-def _differ(a: FloatArray, b: FloatArray, size: float) -> bool:
-    return a.shape != b.shape or bool((~(np.abs(a - b) <= SAME * size)).any())
+def _differ(a: FloatArray, b: FloatArray, size: float, rounding: FloatArray | float = 0.0) -> bool:
+    if a.shape != b.shape:
+        return True
+    return bool((~(np.abs(a - b) <= np.maximum(SAME * size, rounding))).any())
 
 
 # --- systems of functions -----------------------------------------------------------------------
@@ -276,7 +319,49 @@ def _parts_of_functions(equations: EquationsOf, q: FloatArray, lam: FloatArray) 
             count = range(len(groups))
             return [found[f"d{k}"][:, 0] for k in count], [found[f"e{k}"][:, 0] for k in count]
 
-        yield _Part(name, owner, restricts, values, derivatives)
+        summed = partial(_summed_of_functions, equations, q, lam, number, groups)
+        yield _Part(name, owner, restricts, values, derivatives, summed)
+
+
+def _summed_of_functions(
+    equations: EquationsOf,
+    q: FloatArray,
+    lam: FloatArray,
+    number: int,
+    groups: list[casadi.SX],
+    order: int,
+    t: float,
+) -> list[FloatArray] | None:
+    """Sizes of what is summed in a part of functions, derived by time so often, at a time."""
+    x = equations.expressions
+    s = x.state
+    given = [s.q, s.v, s.t, s.p, x.lam]
+    if s.calls or _operations(groups, given) > MOST_OPERATIONS:
+        return None
+
+    def outputs() -> dict[str, casadi.SX]:
+        return {f"s{k}": e for k, e in enumerate(_sizes(groups, s.t, order, given))}
+
+    label, v = f"timed_sizes{number}_{order}", np.zeros(equations.nv)
+    found = x.evaluate(label, outputs, {"lambda": x.lam}, q, v, [t], equations.p, lam)
+    return [found[f"s{k}"][:, 0] for k in range(len(groups))]
+
+
+def _operations(groups: list[casadi.SX], inputs: list[casadi.SX]) -> int:
+    import casadi as ca
+
+    return int(ca.Function("operations", inputs, groups).n_instructions())
+
+
+def _sizes(
+    groups: list[casadi.SX], t: casadi.SX, order: int, inputs: list[casadi.SX]
+) -> list[casadi.SX]:
+    """Sizes of what is summed in some expressions derived by time so often."""
+    import casadi as ca
+
+    for _ in range(order):
+        groups = [ca.jacobian(x, t) for x in groups]
+    return [summed_sizes(ca.densify(x), inputs) for x in groups]
 
 
 def _timed(x: Any) -> list[tuple[str, str, bool, list[casadi.SX]]]:
@@ -331,31 +416,15 @@ def _parts_of_mechanism(equations: EquationsOf, q: FloatArray, lam: FloatArray) 
         if with_time[element.law.key]
     ]
     timed += [(element, None) for element in parts.forces if with_time[element.law.key]]
-    bulk, still = Bulk(parts), np.zeros((1, equations.nv))
+    bulk = Bulk(parts)
     configs = bulk.configs(q[None]) if timed else {}
+    sizes: dict[Any, casadi.Function | None] = {}
     for element, own in timed:
-        functions = _element_functions(parts, element)
         further = [] if own is None else [own[None]]
-
-        def found(
-            k: int,
-            t: float,
-            element: Any = element,
-            functions: Any = functions,
-            further: Any = further,
-        ) -> list[FloatArray]:
-            key = ("time", k, element.law.key)
-            at = q[None], still, np.array([t])
-            every = bulk.evaluate(key, functions[k], [element], at, equations.p, configs, further)
-            return [x[0, 0] for x in every]
-
-        yield _Part(
-            f"{_kind(element)} {element.name!r}",
-            element.name,
-            own is not None,
-            lambda t, found=found: found(0, t),
-            lambda found=found: (found(1, equations.t), found(2, equations.t)),
-        )
+        one = _ElementInTime(equations, bulk, q, configs, element, further, sizes)
+        name = f"{_kind(element)} {element.name!r}"
+        restricts = own is not None
+        yield _Part(name, element.name, restricts, one.at, one.derivatives, one.summed)
     for law in parts.frictions:
         if _has_time(law.function, len(parts.constraints[law.constraint].law.kinds)):
             joint = parts.constraints[law.constraint].name
@@ -366,7 +435,56 @@ def _parts_of_mechanism(equations: EquationsOf, q: FloatArray, lam: FloatArray) 
                 restricts=False,
                 at=lambda _, unknown=unknown: unknown,
                 derivatives=lambda unknown=unknown: (unknown, unknown),
+                summed=lambda _order, _t: None,
             )
+
+
+@dataclass
+class _ElementInTime:
+    """An element at a configuration, as functions of time; see `_Part`.
+
+    Attributes
+    ----------
+    configs : of the bodies, see `Bulk.configs`.
+    further : its reaction, if it has one.
+    sizes : functions of what is summed, by law and how often derived, of all elements.
+    """
+
+    equations: EquationsOf
+    bulk: Bulk
+    q: FloatArray
+    configs: Any
+    element: Any
+    further: list[FloatArray]
+    sizes: dict[Any, casadi.Function | None]
+
+    def __post_init__(self) -> None:
+        self.functions = _element_functions(self.equations.parts, self.element)
+
+    def at(self, t: float) -> list[FloatArray]:
+        return self._found(("time", 0), self.functions[0], t)
+
+    def derivatives(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        t = self.equations.t
+        return (
+            self._found(("time", 1), self.functions[1], t),
+            self._found(("time", 2), self.functions[2], t),
+        )
+
+    def summed(self, order: int, t: float) -> list[FloatArray] | None:
+        key = (order, self.element.law.key)
+        if key not in self.sizes:
+            self.sizes[key] = _element_sizes(self.equations.parts, self.element, order)
+        function = self.sizes[key]
+        return None if function is None else self._found(("time sizes", order), function, t)
+
+    def _found(self, key: tuple[Any, ...], function: casadi.Function, t: float) -> list[FloatArray]:
+        state = self.q[None], np.zeros((1, self.equations.nv)), np.array([t])
+        key, p = (*key, self.element.law.key), self.equations.p
+        every = self.bulk.evaluate(
+            key, function, [self.element], state, p, self.configs, self.further
+        )
+        return [x[0, 0] for x in every]
 
 
 def _kind(element: Any) -> str:
@@ -385,6 +503,29 @@ def _has_time(function: casadi.Function, bodies: int) -> bool:
 
 def _element_functions(parts: Any, element: Any) -> list[casadi.Function]:
     """(R, its derivatives, geometric stiffness) of an element, and these derived by time twice."""
+    import casadi as ca
+
+    groups, inputs, t = _element_groups(parts, element)
+    functions = []
+    for k in range(3):
+        functions.append(ca.Function(f"time{k}", inputs, [ca.densify(x) for x in groups]))
+        groups = [ca.jacobian(x, t) for x in groups]
+    return functions
+
+
+def _element_sizes(parts: Any, element: Any, order: int) -> casadi.Function | None:
+    """Sizes of what is summed in the same; None where these are not known."""
+    import casadi as ca
+
+    groups, inputs, t = _element_groups(parts, element)
+    own = ca.Function("time", inputs, groups, {"allow_free": True})
+    if own.has_free() or own.n_instructions() > MOST_OPERATIONS:
+        return None
+    return ca.Function("time_sizes", inputs, _sizes(groups, t, order, inputs))
+
+
+def _element_groups(parts: Any, element: Any) -> tuple[list[casadi.SX], list[casadi.SX], casadi.SX]:
+    """(R, its derivatives, geometric stiffness) of an element, what they depend on, and t."""
     import casadi as ca
 
     law = element.law
@@ -411,9 +552,4 @@ def _element_functions(parts: Any, element: Any) -> list[casadi.Function]:
         return ca.vertcat(*found)
 
     groups = [ca.densify(R), slopes(R, by_v=True), slopes(bent, by_v=False)]
-    functions = []
-    for k in range(3):
-        outputs = [ca.densify(x) for x in groups]
-        functions.append(ca.Function(f"time{k}", [*symbols.columns, *further], outputs))
-        groups = [ca.jacobian(x, symbols.t) for x in groups]
-    return functions
+    return groups, [*symbols.columns, *further], symbols.t

@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 FULL_TURN = 2.0 * np.pi
+#: How near to a whole multiple of π an angle is meant as one: four digits behind the point.
+MULTIPLE = 1e-4
 
 
 def number(what: str, value: Any) -> float:
@@ -121,7 +123,8 @@ def angle_notes(given: Mapping[str, Any]) -> list[str]:
     """What is said of angles by the names of joint coordinates that are in degrees perhaps.
 
     These are angles beyond a full turn, and whole numbers beyond half a turn, such as 5 or 90,
-    which radians hardly are. Values that are no plain numbers are left out.
+    which radians hardly are. Values that are no plain numbers are left out, and whole multiples
+    of π, such as 12.5664, which are wanted.
     """
     notes = []
     for name, value in given.items():
@@ -131,6 +134,8 @@ def angle_notes(given: Mapping[str, Any]) -> list[str]:
         if not (angle and plain and np.isfinite(value)):
             continue
         whole = float(value).is_integer()
+        if not whole and abs(value - np.pi * np.round(value / np.pi)) < MULTIPLE:
+            continue
         if abs(value) > (0.5 * FULL_TURN if whole else FULL_TURN):
             notes.append(
                 f"{name} = {value:g} is in radians, {np.rad2deg(value):.0f}°: {value:g}° are "

@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.errors import InputError, UnknownNameError
 from zwang.results.channel_expressions import ChannelExpressions, needs_forces
-from zwang.tracing.conditions import margin
+from zwang.tracing.conditions import comparisons, margin, require_no_steps
 from zwang.tracing.event import Bounce
 from zwang.tracing.outputs import trace_extra
 from zwang.tracing.own_output import of_parameter, traced_output
@@ -38,6 +38,7 @@ class EventExpression:
     solved : whether the equations of motion are solved for it.
     undefined_here : whether it has no value at the state that was given, a singular position.
     direction : in which g crosses zero: 1 from below, −1 from above, 0 both.
+    parts : of a condition that joins several comparisons: what crosses zero where one changes.
     """
 
     value: casadi.SX
@@ -47,6 +48,7 @@ class EventExpression:
     solved: bool = False
     undefined_here: bool = False
     direction: int = 0
+    parts: tuple[casadi.SX, ...] = ()
 
 
 def watched(
@@ -69,17 +71,23 @@ def watched(
     if "c" in _arguments(function):
         _require_no_impact(name, event)
         channels = ChannelExpressions(system, at, whole)
-        value, direction = _crossing(where, event, channels.of_function(where, function))
-        return replace(_of_channels(value, channels, rated=False), direction=direction)
-    traced = trace_extra(state, system.definition.parameters, where, function, 1)
-    value, direction = _crossing(where, event, traced)
-    return EventExpression(value, direction=direction)
+        traced = channels.of_function(where, function)
+        found = _of_channels(traced, channels, rated=False)
+    else:
+        traced = trace_extra(state, system.definition.parameters, where, function, 1)
+        found = EventExpression(traced)
+    value, direction = _crossing(where, event, traced, state.p)
+    parts = tuple(comparisons(traced))
+    return replace(found, value=value, direction=direction, parts=parts if len(parts) > 1 else ())
 
 
-def _crossing(where: str, event: Event, value: casadi.SX) -> tuple[casadi.SX, int]:
+def _crossing(
+    where: str, event: Event, value: casadi.SX, parameters: casadi.SX
+) -> tuple[casadi.SX, int]:
     """What crosses zero and in which direction; a condition's margin does where it begins."""
     found = margin(where, value)
     if found is None:
+        require_no_steps(where, value, parameters)
         return value - event.at, event.direction
     if event.at != 0.0:
         raise InputError(

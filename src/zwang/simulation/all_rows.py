@@ -21,7 +21,7 @@ from zwang.simulation.constraint_geometry import (
     velocity_scales,
 )
 from zwang.simulation.full_terms import full_terms
-from zwang.simulation.state_kinds import Kinds, StateKinds
+from zwang.simulation.state_kinds import Kinds, StateKinds, length_of
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -126,7 +126,9 @@ def nearest_to_all_rows(
         y = np.concatenate([y[:nq] + further, y[nq:]])
         if not np.isfinite(y).all():
             return None
-        if np.abs(further).max(initial=0.0) <= LARGEST * max(1.0, float(np.abs(y[:nq]).max())):
+        size = length_of(equations, y[:nq])
+        size = size if size < 1.0 else max(1.0, float(np.abs(y[:nq]).max()))
+        if np.abs(further).max(initial=0.0) <= LARGEST * size:
             break
     f = full_terms(equations, y, t, p)
     change = _least(f, rated, f.psi, kinds, clear=False)

@@ -53,11 +53,16 @@ class Controller:
 
     @property
     def takes_state(self) -> bool:
-        """Whether the law has a second argument."""
+        """Whether the law is called with its state, too.
+
+        A second argument with a default is the state only if there is one: it may be a gain.
+        """
         try:
-            return len(inspect.signature(self.law).parameters) > 1
+            signature = inspect.signature(self.law)
         except (TypeError, ValueError):  # a callable that tells nothing of its arguments
             return True
+        alone, both = _takes(signature, 1), _takes(signature, 2)
+        return not alone or (both and bool(self.state))
 
     def describe(self) -> dict[str, Any]:
         """What a stored run remembers of it; the law itself is not part of that."""
@@ -79,7 +84,8 @@ def controller(
     law : a function of (sample, state) that returns parameter → value; it is an ordinary Python
         function and may branch. ``sample.t``, ``sample["pin.angle"]``, ``sample.q``, ``sample.v``
         and ``sample.parameters`` are what it reads; `state` is a dictionary that it may change,
-        and that it finds again at the next sample. A law without memory may take the sample alone.
+        and that it finds again at the next sample. A law without memory may take the sample alone,
+        beside arguments with a default value.
     period : between samples [s]; outputs are held in between.
     offset : of the first sample from the start of the simulation [s].
     state : what the law remembers at first: numbers and arrays by name.
@@ -133,6 +139,15 @@ def controllers_of(given: Any) -> dict[str, Controller]:
     return dict(given)
 
 
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    """Whether so many arguments without names are enough and not too many."""
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True
+
+
 def _number(what: str, given: Any) -> Any:
     """A number, or an array of numbers of its own; texts are none, though NumPy reads "3" as 3."""
     try:
@@ -158,12 +173,12 @@ class Sample:
     """
 
     def __init__(
-        self, readings: _Readings, t: float, y: FloatArray, number: int, held: Mapping[str, Any]
+        self, readings: _Readings, instant: _Instant, t: float, y: FloatArray, number: int
     ) -> None:
         nq = len(readings.system.coordinates)
-        self.t, self.number, self.parameters = t, number, held
+        self.t, self.number, self.parameters = t, number, dict(instant.held)
         self.q, self.v = y[:nq].copy(), y[nq:].copy()
-        self._readings = readings
+        self._readings, self._instant = readings, instant
 
     def __getitem__(self, name: str) -> float:
         """A coordinate, a velocity, or a channel of the state; angles of joints without jumps.
@@ -172,7 +187,30 @@ class Sample:
         of joints, energies, forces of springs. Reactions and accelerations, which the values that
         the controller is to give decide, are none of them.
         """
-        return self._readings.value(name, self.t, self.q, self.v)
+        return self._readings.value(name, self._instant, self.t, self.q, self.v)
+
+
+class _Instant:
+    """What samples of one instant share, for as long as any of them is kept.
+
+    Parameters
+    ----------
+    held : values of the parameters.
+    angles : those of joints that were read last, before or at this instant.
+    """
+
+    def __init__(
+        self, system: System, held: Mapping[str, Any], angles: Mapping[str, float]
+    ) -> None:
+        self.held, self.angles = held, dict(angles)
+        self._system, self._p = system, None
+
+    @property
+    def p(self) -> FloatArray:
+        """The parameters as one array: made once, when it is first asked for."""
+        if self._p is None:
+            self._p = self._system.parameter_vector(self.held)
+        return self._p
 
 
 class _Readings:
@@ -181,47 +219,42 @@ class _Readings:
     def __init__(self, system: System) -> None:
         self.system = system
         self.angles: dict[str, float] = {}
-        self.held: Mapping[str, Any] | None = None
         self._kernels: dict[str, Any] = {}
-        self._p: FloatArray | None = None
 
-    def begin(self, held: Mapping[str, Any]) -> None:
-        """Read with these parameters from now on."""
-        self.held, self._p = held, None
+    def begin(self, held: Mapping[str, Any]) -> _Instant:
+        """An instant at which these parameters are held; what is read in it is remembered."""
+        instant = _Instant(self.system, held, self.angles)
+        self.angles = instant.angles
+        return instant
 
-    @property
-    def p(self) -> FloatArray:
-        """The parameters that are held, as one array: made once for all readings of a sample."""
-        if self._p is None:
-            self._p = self.system.parameter_vector(self.held)
-        return self._p
-
-    def value(self, name: str, t: float, q: FloatArray, v: FloatArray) -> float:
+    def value(self, name: str, instant: _Instant, t: float, q: FloatArray, v: FloatArray) -> float:
         system = self.system
         if name in system.coordinates:
             return float(q[system.coordinates.index(name)])
         if name in system.velocities:
             return float(v[system.velocities.index(name)])
         if name not in system.channels:
-            return self._of_state(name, t, q, v)
+            return self._of_state(name, instant, t, q, v)
         own = name.removesuffix("_rate")
         if own not in self._kernels:
             s = system.equations.symbols
             inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
             expression, _ = system.channel(own)
             self._kernels[own] = staged("sampled", inputs, {"values": expression}, s.calls)
-        (found,) = self._kernels[own](q, v, [t], self.p)
+        (found,) = self._kernels[own](q, v, [t], instant.p)
         if name != own:
             return float(found[-1])
         if len(found) == 2:
             return float(found[0])
         angle = float(np.arctan2(found[0], found[1]))
-        before = self.angles.get(own, angle)
+        before = instant.angles.get(own, angle)
         angle += 2.0 * np.pi * round((before - angle) / (2.0 * np.pi))
-        self.angles[own] = angle
+        instant.angles[own] = angle
         return angle
 
-    def _of_state(self, name: str, t: float, q: FloatArray, v: FloatArray) -> float:
+    def _of_state(
+        self, name: str, instant: _Instant, t: float, q: FloatArray, v: FloatArray
+    ) -> float:
         """A channel that follows from the state: an energy, a position, the force of a spring."""
         from zwang.results.channel_expressions import ChannelExpressions, needs_forces
 
@@ -243,7 +276,7 @@ class _Readings:
                 )
             inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
             self._kernels[name] = staged("sampled", inputs, {"values": expression}, s.calls)
-        (found,) = self._kernels[name](q, v, [t], self.p)
+        (found,) = self._kernels[name](q, v, [t], instant.p)
         return float(found[0])
 
 
@@ -297,12 +330,12 @@ class Sampling:
 
     def _acted(self, t: float, y: FloatArray, held: Mapping[str, Any]) -> dict[str, Any]:
         result, set_by = dict(held), dict[str, str]()
-        self.readings.begin(held)
+        instant = self.readings.begin(held)
         for name, one in self.controllers.items():
             due = self._time(name, self.done[name])
             if due - t > SAME_INSTANT * one.period:
                 continue
-            sample = Sample(self.readings, t, y, self.done[name], dict(held))
+            sample = Sample(self.readings, instant, t, y, self.done[name])
             given = self._given(name, sample)
             outputs = self._outputs(name, given)
             self._remember(name, given)
@@ -333,8 +366,7 @@ class Sampling:
         except Exception as error:
             raise InputError(
                 f"law of controller {name!r}",
-                must="return a dictionary, parameter → value, or None",
-                but=f"at t = {sample.t:.6g} s it raises {type(error).__name__}: {error}",
+                but=f"raised {type(error).__name__} at t = {sample.t:.6g} s: {error}",
             ) from error
 
     def _remember(self, name: str, given: Any) -> None:

@@ -35,6 +35,7 @@ from zwang.simulation.options import choices_of, require_flag, start_time
 from zwang.simulation.progress import Report, reporting
 from zwang.simulation.rank_report import (
     chosen_rows_lost_rank,
+    nearly_dependent,
     rank_changes,
 )
 from zwang.simulation.select_program import ProgramStart, in_python, select_program
@@ -307,6 +308,7 @@ class ThreadShare:
         self.context, self.program = context, group.program
         self.members, self.which, self.group = group.members[which], which, group
         self.doubted, self.good = False, np.zeros(0, dtype=int)
+        self.left_dead = set[int]()  # trajectories that are not at a dead center, or no longer
 
     def _begin(self) -> LaneQueue:
         context, program, group = self.context, self.program, self.group
@@ -357,9 +359,15 @@ class ThreadShare:
         if not drivers or settings.step > 0.0:
             return
         for lane, k in relay.running:
-            t = float(relay.loop.memory[sh.T, lane])
+            t = float(relay.loop.t[lane])
             tried = int(relay.loop.counts[[sh.ACCEPTS, sh.REJECTS], lane].sum())
             if tried <= DRAGGING or tried * (settings.until - t) <= TEDIOUS * (t - starts.t):
+                continue
+            if k in self.left_dead:
+                continue
+            y, p = relay.loop.present[:, lane], starts.P[self.members[k]]
+            if not nearly_dependent(starts.system, self.program, y, t, p):
+                self.left_dead.add(k)
                 continue
             values = starts.system.parameter_values(starts.given(int(self.members[k])))
             changes = rank_changes(starts.system, self.program, relay.ranks(k), values, starts.t)

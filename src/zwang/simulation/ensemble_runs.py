@@ -346,4 +346,4 @@ class Trajectory:
         start, tolerance = (starts.state(i), starts.t, starts.P[i]), self.context.settings.tolerance
         equations = starts.system.equations
         motion = OpenMotion(equations, start, laws, idle=idle, tolerance=tolerance)
-        return motion.notes(*self.saved, starts.P[i])
+        return motion.notes(*self.saved, starts.P[i]) or motion.notes_at_end()

@@ -68,6 +68,11 @@ class Watch:
         #: Where some have no value, a singular position, and which these are.
         self._undefined = None if at is None else float(at[2]), [x.undefined_here for x in found]
         values = [x.value for x in found]
+        #: Which further functions change sign where a comparison in the condition of one changes.
+        self._parts: list[range] = []
+        for x in found:
+            self._parts.append(range(len(values), len(values) + len(x.parts)))
+            values += x.parts
         inputs = {"q": s.q, "v": s.v, "t": s.t, "p": s.p}
         self.kernel = staged("events", inputs, {"values": ca.vertcat(*values)}, s.calls)
         if carrier is not None:
@@ -85,7 +90,7 @@ class Watch:
         self.rates = staged("event_rates", inputs, outputs, s.calls)
 
     def value(self, loop: Loop, t: float, y: FloatArray) -> FloatArray:
-        """All event functions at a state of the loop."""
+        """All event functions at a state of the loop, and after them parts of conditions."""
         nq = loop.program.nq
         return self.kernel(y[:nq], y[nq:], [t], loop.parameters[:, 0])[0]
 
@@ -105,9 +110,12 @@ class Watch:
                 return float(self.value(loop, t, step.state(t))[k])
 
             self._require_number(name, [x[k] for x in values], ends)
-            looks = with_dips(g, ends, [float(x[k]) for x in values])
+            if self._parts[k]:
+                looks = self._looks_at_condition(loop, step, k, ends, values)
+            else:
+                looks = with_dips(g, ends, [float(x[k]) for x in values])
             for (a, was), (b, now) in pairwise(looks):
-                if not was * now < 0.0 and not (now == 0.0 and was != 0.0):
+                if not _crosses(was, now):
                     continue
                 rising = was < 0.0
                 if direction and (direction > 0) != rising:
@@ -119,6 +127,35 @@ class Watch:
                 if facing[k] > 0.0 and not jumps:
                     found.append(EventCrossing(name, t, y, rising=rising))
         return sorted(found, key=lambda met: met.t)
+
+    def _looks_at_condition(
+        self,
+        loop: Loop,
+        step: _LastStep,
+        k: int,
+        ends: list[float],
+        values: list[FloatArray],
+    ) -> list[tuple[float, float]]:
+        """Times and values of a condition that joins comparisons, of which it changes at any.
+
+        Its margin has kinks, of which neighboring values tell little. Those of the comparisons are
+        smooth; between two moments at which one changes the condition stays as it is.
+        """
+        moments = {ends[0], ends[-1]}
+        for j in self._parts[k]:
+
+            def part(t: float, j: int = j) -> float:
+                return float(self.value(loop, t, step.state(t))[j])
+
+            looks = with_dips(part, ends, [float(x[j]) for x in values])
+            for (a, was), (b, now) in pairwise(looks):
+                if _crosses(was, now):
+                    moments.add(crossing(part, a, b))
+        known = {t: float(x[k]) for t, x in zip(ends, values, strict=True)}
+        for a, b in pairwise(sorted(moments)):
+            middle = 0.5 * (a + b)
+            known.setdefault(middle, float(self.value(loop, middle, step.state(middle))[k]))
+        return sorted(known.items())
 
     @staticmethod
     def _require_number(name: str, values: Sequence[float], times: Sequence[float]) -> None:
@@ -167,13 +204,18 @@ class Watch:
         at, undefined = self._undefined
         for k, (name, e) in enumerate(self.events.items()):
             if undefined[k] and loop.t[0] == at:
-                loop.event_values[k, 0] = 0.0  # it is on neither side
+                loop.event_values[[k, *self._parts[k]], 0] = 0.0  # it is on neither side
             value = loop.event_values[k, 0]
             self._require_number(name, [value], loop.t[:1].tolist())
             outside = -float(self.directions[k])
             touches = abs(value) <= TOUCHES * max(1.0, abs(e.at))
             if _is_impact(e) and outside and touches and not value * outside > 0.0:
                 loop.event_values[k, 0] = outside * JUST
+
+
+def _crosses(was: float, now: float) -> bool:
+    """Whether a value has come to zero or changed its sign."""
+    return was * now < 0.0 or (now == 0.0 and was != 0.0)
 
 
 def _is_impact(event: Event) -> bool:

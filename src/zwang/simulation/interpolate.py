@@ -67,7 +67,8 @@ def disagreements(run: Run, count: int) -> list[str]:
                 doubt = _doubt(run, segment, here, y, t)
             found += [] if doubt is None else [doubt]
         if found:
-            more = f", and so at {len(found) - 1} more" if len(found) > 1 else ""
+            others = len(found) - 1
+            more = f", and so at {others} more of the states looked at" if others else ""
             told.append(f"its program is not right: {found[0]}{more}")
     return told
 

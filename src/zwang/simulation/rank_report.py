@@ -26,6 +26,7 @@ __all__ = [
     "chosen_rows_lost_rank",
     "left_out_note",
     "near_dependence",
+    "nearly_dependent",
     "rank_changes",
 ]
 
@@ -185,6 +186,14 @@ def _dependent(system: System, q: FloatArray, v: FloatArray, t: float, p: FloatA
         return _singular_values_below(LOST, M.diagonal(), A)
     rows = scaled_rows_at(system.equations, q, v, t, p)
     return len(rows) - int(np.sum(np.linalg.svd(rows, compute_uv=False) > LOST))
+
+
+def nearly_dependent(
+    system: System, program: Program, y: FloatArray, t: float, p: FloatArray
+) -> bool:
+    """Whether more rows are next to depending on others at a state than always do."""
+    nq = len(system.coordinates)
+    return _dependent(system, y[:nq], y[nq:], t, p) > len(program.idle_rows)
 
 
 def _singular_values_below(limit: float, inertia: FloatArray, A: Any) -> int:

@@ -53,7 +53,7 @@ from zwang.results.store import Store
 from zwang.results.unbounded import told_unbounded
 from zwang.results.writer import RunWriter
 from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
-from zwang.simulation.contradictions import first_conflict
+from zwang.simulation.contradictions import breaks_rows, first_conflict
 from zwang.simulation.controllers import Sampling
 from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Guard
@@ -83,11 +83,11 @@ from zwang.simulation.prepared_run import MOST_ENTRIES
 from zwang.simulation.program_check import Disagreement
 from zwang.simulation.progress import Progress, Report
 from zwang.simulation.rank_report import (
-    BROKEN,
     always_dependent,
     broken_row,
     chosen_rows_lost_rank,
     near_dependence,
+    nearly_dependent,
     rank_changes,
 )
 from zwang.simulation.reach import AHEAD, drivers_beyond_reach, drivers_that_move
@@ -160,6 +160,7 @@ class Simulation:
         self.watch: Watch | None = None
         self.next_switch: Switching | None = None
         self.jumped = False
+        self.left_dead = np.nan  # when the stretch began that is known to be off its dead center
         self.off_rows = np.zeros(0, dtype=bool)  # states of the last chunk that missed a row
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
@@ -504,8 +505,8 @@ class Simulation:
             self._close()
             step = float(self.loop.memory[sh.H, 0])
             self.status = stopped_by_collapse(t, step, self.settings.until)
-        elif pace.dragging and self.settings.step == 0.0 and (dead := self._began_dead()):
-            step = float(self.loop.memory[sh.H, 0])
+        elif self.settings.step == 0.0 and self._stays_dead(pace) and pace.dragging:
+            step, dead = float(self.loop.memory[sh.H, 0]), self._began_dead()
             self._close()
             self.status = stopped_by_collapse(t, step, self.settings.until, dead)
         elif kept > MOST_MEMORY * machine_memory():
@@ -528,7 +529,9 @@ class Simulation:
         return StoredRun.of(self.keeper.stored(), self.system, states_between)
 
     def _note_at_end(self) -> None:
-        """What a whole run tells: forces without a bound, controllers that set nothing."""
+        """What a whole run tells: open laws, unbounded forces, controllers that set nothing."""
+        for motion in self.open_motions.values():
+            self.notes += [note for note in motion.notes_at_end() if note not in self.notes]
         self._note_unbounded_forces()
         self._note_idle_controllers()
 
@@ -714,7 +717,7 @@ class Simulation:
             # Where rows that act hold a direction no longer, the step has left its error in it.
             end = on_all_rows(self.active.equations, self.loop.present.T, at, self.p, tolerance)[0]
             at, states = np.append(t, at), np.concatenate([y, end])
-        if not len(at) or self.active.equations.largest_miss(states, at, self.p) <= BROKEN:
+        if not len(at) or not breaks_rows(self.active.equations, at, states, self.p):
             return False
         conflict = first_conflict(self.active.equations, at, states, self.p)
         if conflict is not None:
@@ -732,6 +735,7 @@ class Simulation:
         before = t < when
         self._save(t[before], y[before])
         self.ranks = [change for change in self.ranks if change.t < when]
+        self.records = [record for record in self.records if record.t < when]
         self._close()
         self.status = f"stopped at t = {when:.6g} s: {sentence}"
 
@@ -773,6 +777,11 @@ class Simulation:
         begun = self.began_at[0]
         return start_at_dead_center(self.ranks, begun, always, drivers, self._beyond_reach)
 
+    def _is_at_dead_center(self) -> bool:
+        """`_began_dead`, without asking what could be reached."""
+        always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
+        return bool(start_at_dead_center(self.ranks, self.began_at[0], always, drivers, tuple))
+
     def _beyond_reach(self) -> tuple[str, ...]:
         """Drivers that ask for what cannot be reached a little later."""
         q, t = self._here()
@@ -789,6 +798,19 @@ class Simulation:
         t = self.loop.t[:1]
         y = self.loop.in_system(self.loop.present.T, t)[0]
         return y[: len(self.system.coordinates)], float(t[0])
+
+    def _stays_dead(self, pace: ChunkSize) -> bool:
+        """Whether steps are short and no look has seen the present stretch off its dead center.
+
+        A healthy motion that passes many of them may be on one at any look, but not at every one.
+        """
+        if not pace.dragged or self.left_dead == self.began_at[0] or not self._is_at_dead_center():
+            return False
+        y, t = self.loop.present[:, 0], float(self.loop.t[0])
+        if nearly_dependent(self.active, self.loop.program, y, t, self.p):
+            return True
+        self.left_dead = self.began_at[0]
+        return False
 
     def _lost_mass(self, code: int) -> str:
         """Which mass is not positive where the loop could not go on, as a sentence; else empty."""

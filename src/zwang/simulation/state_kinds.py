@@ -16,7 +16,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
 
-__all__ = ["Kinds", "StateKinds", "largest_of_kind"]
+__all__ = ["Kinds", "StateKinds", "largest_of_kind", "length_of", "row_sizes"]
 
 #: Places of entries of the same kind, for each of the kinds.
 Kinds = tuple[np.ndarray, ...]
@@ -29,6 +29,8 @@ class StateKinds:
     ----------
     coordinates : places, angles and further coordinates; those of unit length together.
     velocities : those of places, of rotations and of further coordinates.
+    unit, turns : which coordinates are of unit length together, and which velocities are of
+        rotations.
     """
 
     def __init__(self, equations: Equations) -> None:
@@ -40,6 +42,7 @@ class StateKinds:
             of_name = {"omega": 1, "rate": 2}
             speeds[:] = [of_name.get(name.rstrip("123"), 0) for kind in bodies for name in kind.v]
         self.coordinates, self.velocities = _groups(units), _groups(speeds)
+        self.unit, self.turns = units.astype(bool), speeds == 1
 
     @classmethod
     def of(cls, equations: Equations) -> StateKinds:
@@ -59,3 +62,21 @@ def largest_of_kind(sizes: FloatArray, kinds: Kinds) -> FloatArray:
         most = sizes[..., own].max(axis=-1, keepdims=True)
         largest[..., own] = np.where(most > 0.0, most, largest[..., own])
     return largest
+
+
+def length_of(equations: Equations, q: FloatArray) -> float:
+    """The largest coordinate of a configuration but for those of unit length; one if it is zero."""
+    own = q[~StateKinds.of(equations).unit]
+    return float(np.abs(own).max(initial=0.0)) or 1.0
+
+
+def row_sizes(equations: Equations, A: FloatArray, q: FloatArray) -> FloatArray:
+    """What rows of A sum at a configuration: |A| times the largest coordinate of its kind.
+
+    A rotation counts as one; so rows of a mechanism of micrometers are as small as it is. One for a
+    row in which nothing is.
+    """
+    turns = StateKinds.of(equations).turns
+    places = np.abs(A[:, ~turns]).max(axis=1, initial=0.0) * length_of(equations, q)
+    sizes = np.maximum(places, np.abs(A[:, turns]).max(axis=1, initial=0.0))
+    return np.where(sizes > 0.0, sizes, 1.0)

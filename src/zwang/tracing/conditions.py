@@ -9,7 +9,7 @@ from zwang.errors import InputError
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["margin"]
+__all__ = ["comparisons", "margin", "require_no_steps"]
 
 
 def margin(where: str, value: casadi.SX) -> casadi.SX | None:
@@ -56,3 +56,47 @@ def margin(where: str, value: casadi.SX) -> casadi.SX | None:
             advice="Write the difference of its sides: it is zero there.",
         )
     return None
+
+
+def comparisons(value: casadi.SX) -> list[casadi.SX]:
+    """Margins of the comparisons that a condition joins, each of which is smooth by itself.
+
+    The condition can change only where one of them crosses zero.
+    """
+    import casadi as ca
+
+    if value.is_leaf():
+        return []
+    op = value.op()
+    if op in (ca.OP_LT, ca.OP_LE):
+        return [value.dep(1) - value.dep(0)]
+    if op == ca.OP_NOT:
+        return comparisons(value.dep(0))
+    if op in (ca.OP_AND, ca.OP_OR):
+        return comparisons(value.dep(0)) + comparisons(value.dep(1))
+    return []
+
+
+def require_no_steps(where: str, value: casadi.SX, parameters: casadi.SX) -> None:
+    """Refuse a number that changes in jumps alone, such as a product of conditions.
+
+    It lies on zero for as long as it is zero, and crosses it nowhere.
+
+    Parameters
+    ----------
+    where : whose value it is, for messages.
+    parameters : what may make it jump: they change at events alone.
+    """
+    import casadi as ca
+
+    own = {x.__hash__() for x in ca.symvar(ca.vec(parameters))}
+    moving = [x for x in ca.symvar(value) if x.__hash__() not in own]
+    if not moving or not ca.jacobian(value, ca.vertcat(*moving)).is_zero():
+        return
+    raise InputError(
+        where,
+        must="be a quantity that changes smoothly, or a condition",
+        but="is a number that jumps",
+        advice="Give the condition itself, without where; join conditions with & and |, and not "
+        "with * and +: (q[0] > 1) & (v[0] < 0).",
+    )

@@ -97,7 +97,7 @@ def event(
         as ``"x"``, ``"crank.omega"`` or a joint's ``"pin.angle"``; angles count modulo 2π, and
         within functions of channels, ``lambda c: c["pin.angle"] - 1``, they are within half a turn.
         A condition, ``lambda q: q[0] > 1``, is met where it begins to hold; with direction −1
-        where it ceases to.
+        where it ceases to. Conditions are joined by ``&``, ``|`` and ``~``.
     then : ``"record"``, ``"stop"``, `bounce`, `set_parameters`, `switch`, or several in order.
     at : the value.
     direction : 1 only from below, −1 only from above, 0 both.
