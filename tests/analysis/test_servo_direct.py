@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -28,14 +30,53 @@ def _soon(monkeypatch):
     monkeypatch.setattr(DerivativeArray, "_newton", counted)
 
 
-def pendulum_on_a_cart(links=(0.5,)) -> zw.Mechanism:
+class Units(NamedTuple):
+    """Numbers of a metre, a kilogram and a second in the units in which a model is written."""
+
+    length: float = 1.0
+    mass: float = 1.0
+    time: float = 1.0
+
+    @property
+    def inertia(self) -> float:
+        """Number of a kg m²."""
+        return self.mass * self.length**2
+
+    @property
+    def g(self) -> float:
+        """Standard gravity."""
+        return 9.81 * self.length / self.time**2
+
+    @property
+    def force(self) -> float:
+        """Number of a newton."""
+        return self.mass * self.length / self.time**2
+
+
+SI = Units()
+#: Millimetres, micrometres, grams, tonnes, milliseconds; a metre in light microscopy and surveying.
+UNITS = [
+    SI,
+    Units(length=1e3),
+    Units(length=1e-3),
+    Units(length=3e-6),
+    Units(mass=1e3),
+    Units(mass=1e-6),
+    Units(time=10.0),
+    Units(time=0.1),
+    Units(1e-4, 1e-3, 0.3),
+]
+
+
+def pendulum_on_a_cart(links=(0.5,), unit=SI) -> zw.Mechanism:
     """A cart on a rail with rods that hang from each other."""
-    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
-    below = m.body("cart", mass=1.0, inertia=0.1)
+    m = zw.Mechanism(plane="xz", gravity=(0, -unit.g))
+    below = m.body("cart", mass=unit.mass, inertia=0.1 * unit.inertia)
     m.prismatic("rail", m.ground, below, at=(0, 0), axis="x")
     z = 0.0
-    for i, length in enumerate(links):
-        inertia = zw.inertia.rod(mass=0.2, length=length, axis="z")
+    for i, link in enumerate(links):
+        length = link * unit.length
+        inertia = zw.inertia.rod(mass=0.2 * unit.mass, length=length, axis="z")
         rod = m.body(f"rod{i}", inertia=inertia, position=(0, z - length / 2))
         m.revolute(f"pin{i}", below, rod, at=(0, z))
         below, z = rod, z - length
@@ -45,20 +86,34 @@ def pendulum_on_a_cart(links=(0.5,)) -> zw.Mechanism:
 @pytest.mark.parametrize("links", [(0.5,), (0.4, 0.3)])
 @pytest.mark.parametrize("way", ["from rest", "from a moving start"])
 def test_a_pushed_cart_moves_as_one_with_a_driver(links, way):
-    def f(t):
-        return 0.3 * np.sin(5.0 * t) ** 4 if way == "from rest" else 0.2 * np.sin(3.0 * t)
+    moves_as_driven(links, way, SI)
 
-    t = np.linspace(0.0, 1.0, 41)
-    servo = pendulum_on_a_cart(links).servo({"rail.displacement": f}, ["rail.displacement"])
+
+@pytest.mark.parametrize("unit", UNITS[1:])
+def test_a_pushed_cart_moves_as_one_with_a_driver_in_any_units(unit):
+    moves_as_driven((0.5,), "from a moving start", unit)
+
+
+def moves_as_driven(links, way, unit):
+    """Compare a servo with a driver that does the same."""
+
+    def f(t):
+        s = t / unit.time
+        return unit.length * (
+            0.3 * np.sin(5.0 * s) ** 4 if way == "from rest" else 0.2 * np.sin(3.0 * s)
+        )
+
+    t = np.linspace(0.0, unit.time, 41)
+    servo = pendulum_on_a_cart(links, unit).servo({"rail.displacement": f}, ["rail.displacement"])
     solution = servo.solve(t)
     assert solution.how == "initial value problem"
-    driven = pendulum_on_a_cart(links)
+    driven = pendulum_on_a_cart(links, unit)
     driven.drive("jack", "rail.displacement", f)
-    run = driven.simulate(until=1.0, save=t[1] - t[0], tolerance=1e-12)
+    run = driven.simulate(until=unit.time, save=t[1] - t[0], tolerance=1e-12)
     for i in range(len(links)):
         np.testing.assert_allclose(solution[f"pin{i}.angle"], run[f"pin{i}.angle"], atol=AGREE)
-    effort = solution.effort["rail.displacement"]
-    np.testing.assert_allclose(effort, run["jack.effort"], atol=100 * AGREE)
+    effort = solution.effort["rail.displacement"] / unit.force
+    np.testing.assert_allclose(effort, run["jack.effort"] / unit.force, atol=100 * AGREE)
 
 
 def test_a_standing_pole_leans_before_its_cart_moves():

@@ -20,6 +20,7 @@ import numpy as np
 
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.errors import NotApplicableError, TooManyStepsError
+from zwang.linalg.rank import DEFAULT_TOLERANCES, equilibrate, nullspace
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import jacobian, rate
 
@@ -453,8 +454,19 @@ def _least(J: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _least_by(M: FloatArray, J: FloatArray, right: FloatArray) -> FloatArray:
-    """The same with the least ½ xᵀM x; without mass the least."""
-    n, m = len(M), len(J)
-    unit = float(np.abs(M).max(initial=0.0)) or 1.0
-    K = np.block([[M / unit, J.T], [J, np.zeros((m, m))]])
-    return np.linalg.lstsq(K, np.concatenate([np.zeros(n), right]), rcond=1e-13)[0][:n]
+    """The same with the least ½ xᵀM x; of several, as without mass, the least of scaled ones.
+
+    From one solution x₀ in the scales of `equilibrate` by what rows leave free, N: its part that
+    kinetic energy sees is taken off, x₀ − N (NᵀM N)⁺ NᵀM x₀.
+    """
+    d, e = equilibrate(M, J)
+    scaled, rows = M * d * d[:, None], J * d * e[:, None]
+    try:
+        found = np.linalg.lstsq(rows, e * right, rcond=1e-13)[0] if len(J) else np.zeros(len(M))
+        free = nullspace(rows, DEPENDENT)
+        inverse = np.linalg.pinv(
+            free.T @ scaled @ free, rcond=DEFAULT_TOLERANCES.definite, hermitian=True
+        )
+    except np.linalg.LinAlgError:
+        raise LostError from None
+    return d * (found - free @ (inverse @ (free.T @ (scaled @ found))))
