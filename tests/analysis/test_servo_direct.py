@@ -10,9 +10,13 @@ import pytest
 import zwang as zw
 from analysis.driven_linkages import circles
 from zwang.analysis.derivative_array import DerivativeArray
+from zwang.analysis.direct_program import DirectProgram
+from zwang.analysis.servo import ServoSolution
 
 #: Runs and solutions agree to the tolerances of both, 1e-12 and 1e-12, which motions enlarge.
 AGREE = 1e-8
+#: The same of a rod that swings for 20 s.
+SWUNG = 1e-9
 #: Times at which the derivative array may be solved: the diagnosis takes a dozen.
 FEW = 40
 
@@ -116,6 +120,47 @@ def moves_as_driven(links, way, unit):
     np.testing.assert_allclose(effort, run["jack.effort"] / unit.force, atol=100 * AGREE)
 
 
+def rod_in_functions(unit=1.0, factor=1.0) -> zw.System:
+    """A car on x, and a mass at (y, z) that a rod of half a unit hangs from it."""
+    return zw.System(
+        ["x", "y", "z"],
+        mass=lambda: np.diag([1.0, 0.2, 0.2]),
+        force=lambda: [0.0, 0.0, -0.2 * 9.81 * unit],
+        constraints={
+            "rod": lambda q: factor * ((q[1] - q[0]) ** 2 + q[2] ** 2 - (0.5 * unit) ** 2)
+        },
+    )
+
+
+def swung(unit=1.0, factor=1.0) -> ServoSolution:
+    """The mass after the car has moved to and fro for 20 s."""
+    return (
+        rod_in_functions(unit, factor)
+        .servo(
+            {"x": lambda t: 0.1 * unit * np.sin(2.0 * t) ** 4},
+            ["x"],
+            start={"x": 0.0, "y": 0.0, "z": -0.5 * unit},
+        )
+        .solve(np.array([0.0, 10.0, 20.0]))
+    )
+
+
+@pytest.mark.parametrize("unit", [1e3, 1e-3, 1e-9, 1e-12])
+def test_errors_of_a_motion_do_not_depend_on_the_unit_of_length(unit):
+    """An absolute error was allowed, which is all of the motion where a unit is large."""
+    found, wanted = swung(unit), swung()
+    np.testing.assert_allclose(found["y"] / unit, wanted["y"], atol=SWUNG)
+    np.testing.assert_allclose(found.effort["x"] / unit, wanted.effort["x"], atol=100 * SWUNG)
+
+
+@pytest.mark.parametrize("factor", [1e-7, 1e7, 1e12, 1e20])
+def test_a_constraint_may_be_written_with_any_factor(factor):
+    """Residuals beside one, and no scaling of rows by more, refused it as out of reach."""
+    found, wanted = swung(factor=factor), swung()
+    np.testing.assert_allclose(found["y"], wanted["y"], atol=SWUNG)
+    np.testing.assert_allclose(found.effort["x"], wanted.effort["x"], atol=100 * SWUNG)
+
+
 def test_a_standing_pole_leans_before_its_cart_moves():
     """Unstable: the bounded motion, which a driven cart continues from any of its states."""
     m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
@@ -215,15 +260,51 @@ def test_efforts_of_a_five_bar_are_those_of_inverse_dynamics():
     np.testing.assert_allclose(solution.q, inverse.motion.q, atol=1e-12)
 
 
+def arm(unit=SI) -> zw.Mechanism:
+    """Two links with a tip at the end of the second."""
+    m, inertia = zw.Mechanism(plane="xy"), 0.1 * unit.inertia
+    L = unit.length
+    one = m.body("one", mass=unit.mass, inertia=inertia, position=(0.5 * L, 0.0))
+    two = m.body("two", mass=unit.mass, inertia=inertia, position=(L, 0.5 * L), angle=np.pi / 2)
+    m.revolute("shoulder", m.ground, one, at=(0, 0))
+    m.revolute("elbow", one, two, at=(L, 0))
+    tip = m.body("tip", mass=0.1 * unit.mass, inertia=0.1 * inertia, position=(L, L))
+    m.fixed("f", two, tip, at=(L, L))
+    return m
+
+
+def tip_path(unit=SI):
+    """Of the tip, inward and past the base."""
+    return {
+        "tip.position.x": lambda t: unit.length * (1.0 - 1.5 * (t / unit.time) ** 2),
+        "tip.position.y": lambda t: unit.length * (1.0 + 0.1 * (t / unit.time) ** 2),
+    }
+
+
+@pytest.mark.parametrize("unit", [*UNITS, Units(length=1e5), Units(length=1e-5)])
+def test_an_arm_is_followed_in_as_many_steps_in_any_units(unit, monkeypatch):
+    """Corrections were compared with a tenth of a unit: 94 s where a metre was 1e5 of it."""
+    actuators = ["shoulder.angle", "elbow.angle"]
+    inverse = arm().inverse_dynamics((np.linspace(0.0, 1.0, 3), tip_path()), actuators)
+    steps, followed = [], DirectProgram.followed
+
+    def counted(*given):
+        steps.append(1)
+        return followed(*given)
+
+    monkeypatch.setattr(DirectProgram, "followed", counted)
+    arm().servo(tip_path(), actuators).solve(np.linspace(0.0, 1.0, 3))
+    needed = len(steps)
+    found = arm(unit).servo(tip_path(unit), actuators).solve(np.linspace(0.0, unit.time, 3))
+    assert len(steps) == 2 * needed
+    assert needed > 3  # further steps between the times
+    moment = unit.inertia / unit.time**2
+    for name in actuators:
+        np.testing.assert_allclose(found.effort[name] / moment, inverse.effort[name], atol=1e-9)
+
+
 def test_a_program_that_leaves_the_reach_is_refused_with_the_time():
-    arm = zw.Mechanism(plane="xy")
-    one = arm.body("one", mass=1.0, inertia=0.1, position=(0.5, 0.0))
-    two = arm.body("two", mass=1.0, inertia=0.1, position=(1.0, 0.5), angle=np.pi / 2)
-    arm.revolute("shoulder", arm.ground, one, at=(0, 0))
-    arm.revolute("elbow", one, two, at=(1, 0))
-    tip = arm.body("tip", mass=0.1, inertia=0.01, position=(1.0, 1.0))
-    arm.fixed("f", two, tip, at=(1.0, 1.0))
-    servo = arm.servo(
+    servo = arm().servo(
         {"tip.position.x": lambda t: 1.0 + 0.0 * t, "tip.position.y": lambda t: 1.0 + t},
         actuators=["shoulder.angle", "elbow.angle"],
     )

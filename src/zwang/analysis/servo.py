@@ -225,7 +225,7 @@ class Servo:
         if facts.internal == "not hyperbolic":
             return None
         nq, nv = len(self.system.coordinates), len(self.system.velocities)
-        q, v, first = z[:nq], z[nq : nq + nv], float(t[0])
+        q, v = z[:nq], z[nq : nq + nv]
         program = DirectProgram(
             self.system,
             self._quantities,
@@ -234,7 +234,7 @@ class Servo:
             self._wanted,
             q,
             v,
-            first,
+            t,
             _listed(self.programs),
         )
         if not program.regular or (facts.flat and not program.determined):
