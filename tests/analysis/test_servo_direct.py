@@ -9,8 +9,10 @@ import pytest
 
 import zwang as zw
 from analysis.driven_linkages import circles
-from zwang.analysis.derivative_array import DerivativeArray
+from zwang.analysis.derivative_array import DerivativeArray, columns_of
 from zwang.analysis.direct_program import DirectProgram
+from zwang.analysis.loose_motions import loose_names
+from zwang.analysis.quantities import quantity
 from zwang.analysis.servo import ServoSolution
 
 #: Runs and solutions agree to the tolerances of both, 1e-12 and 1e-12, which motions enlarge.
@@ -161,20 +163,35 @@ def test_a_constraint_may_be_written_with_any_factor(factor):
     np.testing.assert_allclose(found.effort["x"], wanted.effort["x"], atol=100 * SWUNG)
 
 
-def test_a_standing_pole_leans_before_its_cart_moves():
-    """Unstable: the bounded motion, which a driven cart continues from any of its states."""
-    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
-    cart = m.body("cart", mass=1.0, inertia=0.1)
-    rod = zw.inertia.rod(mass=0.2, length=0.5, axis="z")
+def pole_on_a_cart(unit=SI) -> zw.Mechanism:
+    """A cart on a rail with a rod that stands on it."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -unit.g))
+    cart = m.body("cart", mass=unit.mass, inertia=0.1 * unit.inertia)
+    rod = zw.inertia.rod(mass=0.2 * unit.mass, length=0.5 * unit.length, axis="z")
     m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
-    m.revolute("pin", cart, m.body("pole", inertia=rod, position=(0, 0.25)), at=(0, 0))
+    pole = m.body("pole", inertia=rod, position=(0, 0.25 * unit.length))
+    m.revolute("pin", cart, pole, at=(0, 0))
+    return m
+
+
+@pytest.mark.parametrize(
+    "unit", [SI, Units(length=1e3), Units(1e-5, 1e-3, 1.0), Units(time=0.1), Units(time=10.0)]
+)
+def test_a_standing_pole_leans_before_its_cart_moves(unit):
+    """Unstable: the bounded motion, which a driven cart continues from any of its states.
+
+    Steps to rest were bounded by 0.3 of a unit, and derivatives were differences over 1e-6 of one.
+    """
+    m = pole_on_a_cart(unit)
 
     def f(t):
-        s = zw.where(t < 0.0, 0.0, zw.where(t > 1.0, 1.0, t))
-        return 0.1 * (126 * s**5 - 420 * s**6 + 540 * s**7 - 315 * s**8 + 70 * s**9)
+        s = t / unit.time
+        s = zw.where(s < 0.0, 0.0, zw.where(s > 1.0, 1.0, s))
+        smooth = 126 * s**5 - 420 * s**6 + 540 * s**7 - 315 * s**8 + 70 * s**9
+        return 0.1 * unit.length * smooth
 
     solution = m.servo({"rail.displacement": f}, ["rail.displacement"]).solve(
-        np.linspace(-1.5, 2.5, 81)
+        np.linspace(-1.5, 2.5, 81) * unit.time
     )
     assert solution.how == "boundary value problem"
     angle = solution["pin.angle"]
@@ -186,7 +203,7 @@ def test_a_standing_pole_leans_before_its_cart_moves():
     run = m.simulate(state, start=t[0], until=t[-1], save=t[1] - t[0], tolerance=1e-12)
     np.testing.assert_allclose(angle[part], run["pin.angle"], atol=1e-6)
     effort = solution.effort["rail.displacement"][part]
-    np.testing.assert_allclose(effort, run["jack.effort"], atol=1e-5)
+    np.testing.assert_allclose(effort / unit.force, run["jack.effort"] / unit.force, atol=1e-5)
 
 
 def test_a_cart_is_pushed_through_its_pendulum():
@@ -219,6 +236,21 @@ def test_a_cart_is_pushed_through_its_pendulum():
     bend = np.array([angle(s, y)[1] for s, y in zip(t, own.y.T, strict=True)])
     needed = m * r * np.cos(a) * 0.6 * t**2 + J * bend + m * g * r * np.sin(a)
     np.testing.assert_allclose(solution.effort["a"], needed, atol=1e-8)
+
+
+@pytest.mark.parametrize(("cart", "rod", "inertia"), [(1e3, 1e-6, 1e-10 / 12), (1.0, 1e-12, 1e-20)])
+def test_a_light_rod_below_a_heavy_cart_is_not_loose(cart, rod, inertia):
+    """Its inertia is small beside that of the cart, and all that resists its motion."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    car = m.body("cart", mass=cart, inertia=0.1 * cart)
+    m.prismatic("rail", m.ground, car, at=(0, 0), axis="x")
+    hanging = m.body("rod", mass=rod, inertia=inertia, position=(0, -1.0))
+    m.revolute("pin", car, hanging, at=(0, 0))
+    system = m.system
+    rail = quantity(system, "rail.displacement")
+    B = columns_of(system, (rail,))
+    z = np.concatenate([system.assemble().q, np.zeros(len(system.velocities))])
+    assert loose_names(system, (rail,), B, z, 0.0, system.parameter_vector(None)) == ()
 
 
 def five_bar(*, tool: bool = False) -> zw.Mechanism:

@@ -349,6 +349,15 @@ class DirectProgram:
             last = size
         raise NoConfigurationError
 
+    def internal_change(
+        self, q: FloatArray, t: float, R: FloatArray, change: FloatArray
+    ) -> FloatArray:
+        """How q changes with ξ = R (q − q₀) while constraints and program hold."""
+        J = self._at(q, np.zeros(self.nv), t).rows[self._position_rows]
+        N = self.displacements(q, t)
+        right = np.concatenate([np.zeros(len(J)), change])
+        return N @ self._one_solution(np.vstack([J, R @ N]), right)
+
     def _one_solution(self, K: FloatArray, right: FloatArray) -> FloatArray:
         scaled = K * self.sizes.w
         lengths = np.linalg.norm(scaled, axis=1)

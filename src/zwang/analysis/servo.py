@@ -242,7 +242,8 @@ class Servo:
         how = "differentiation" if program.determined else "initial value problem"
         if facts.internal == "unstable":
             require_rest(self._wanted, t, _listed(self.programs))
-            how, found = "boundary value problem", bounded_states(program, q, v, t)
+            how, rate = "boundary value problem", float(np.abs(facts.internal_eigenvalues).max())
+            found = bounded_states(program, q, v, t, rate)
         else:
             found = program.all_states(q, v, t)
         if found is None:
