@@ -206,6 +206,14 @@ def test_a_standing_pole_leans_before_its_cart_moves(unit):
     np.testing.assert_allclose(effort / unit.force, run["jack.effort"] / unit.force, atol=1e-5)
 
 
+def test_a_double_zero_is_shown_as_zero():
+    """The cart may drift: ±0.0001867 was the root of what rounding left."""
+    facts = pole_on_a_cart().servo({"pin.angle": lambda t: 0.0 * t}, ["rail.displacement"])
+    np.testing.assert_array_equal(facts.realizability.internal_eigenvalues, [0.0, 0.0])
+    assert facts.realizability.internal == "marginal"
+    assert str(facts).endswith("internal dynamics marginal, eigenvalues 0, 0")
+
+
 def test_a_cart_is_pushed_through_its_pendulum():
     """The effort acts at the pin, the program is the cart's: forces along B, not along C."""
     from scipy.integrate import solve_ivp
@@ -363,6 +371,5 @@ def test_a_tool_that_nothing_turns_is_named_at_once(monkeypatch):
     assert facts.index is None
     assert facts.loose == ("tool",)
     assert "nothing determines a motion of tool, which" in str(facts)
-    with pytest.raises(zw.ZwangError, match="cannot follow tool") as error:
+    with pytest.raises(zw.ZwangError, match="nothing determines a motion of tool"):
         servo.solve([0.0, 1.0])
-    assert ", not A.angle" not in str(error.value)

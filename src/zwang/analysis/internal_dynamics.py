@@ -13,7 +13,7 @@ from zwang.analysis.realizability import NOTHING, Realizability
 from zwang.errors import InputError, NotApplicableError
 from zwang.terms import FloatArray
 
-__all__ = ["MARGINAL", "Inversion", "require_rest"]
+__all__ = ["MARGINAL", "REST", "Inversion", "require_rest"]
 
 #: Local error of internal dynamics that is integrated, and of its boundary-value problem.
 FORWARD, BOUNDARY = 1e-11, 1e-5
