@@ -268,12 +268,13 @@ class DirectProgram:
     ) -> tuple[FloatArray, FloatArray]:
         """The nearest state on constraints and program, nearest in v by a mass matrix."""
         q, last, w = self._unit(q.copy()), np.inf, self.sizes.w
+        far = max(1.0, float(np.abs(q / self.sizes.q).max(initial=0.0)))  # where rounding is larger
         lengths = np.zeros(len(self._valued))
         for i in range(ROUNDS):
             at = self._at(q, v, t)
             lengths = np.maximum(lengths, np.linalg.norm(at.rows[self._valued] * w, axis=1))
             step = -w * _least(at.rows[self._position_rows] * w, at.phi[self.positions])
-            size = float(np.abs(step / w).max(initial=0.0))
+            size = float(np.abs(step / w).max(initial=0.0)) / far
             if not np.isfinite(size) or (i > 2 and size > 0.5 * last and size > MET):
                 raise NoConfigurationError
             if size < SETTLED or (size < MET and size >= 0.5 * last):
@@ -281,7 +282,6 @@ class DirectProgram:
             q = self._unit(q + self._moved(q, [t], self.p, step)[0])
             last = size
         at = self._at(q, v, t)
-        far = max(1.0, float(np.abs(q / self.sizes.q).max(initial=0.0)))
         if (np.abs(at.phi) > MET * far * lengths).any():
             raise NoConfigurationError
         J, miss = at.rows[self.rows], at.rate[self.rows]

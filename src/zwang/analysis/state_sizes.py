@@ -3,7 +3,8 @@
 What counts as a small correction, or as a small error, must not depend on units. Places in a
 mechanism are compared with its extent, and rotations with a radian. Of functions it is not known
 what their coordinates are; there each is as large as the largest in kinetic energy, but no larger
-than the largest as a number: neither a light part nor a small unit makes errors of others large.
+than the largest as a number, so that neither a light part nor a small unit makes errors of others
+large, and no larger than one, as it may be an angle beside long ways.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = ["StateSizes"]
+
+#: Numbers that may be what rounding left of zero tell no size.
+ROUNDING = 1e-13
 
 
 class StateSizes(NamedTuple):
@@ -63,7 +67,7 @@ class StateSizes(NamedTuple):
         ]
         length = float(np.linalg.norm(extent(parts, q)))
         length = length or float(moved[places].max(initial=0.0)) or 1.0
-        other = float(np.maximum(np.abs(q), moved)[scalar].max(initial=0.0)) or 1.0
+        other = _told(np.maximum(np.abs(q), moved)[scalar])
         of_q, of_w, turning = [], [], []
         for body in parts.bodies:
             kind, free = body.kind, body.kind is SCALAR
@@ -75,15 +79,21 @@ class StateSizes(NamedTuple):
         return cls(np.array(of_q), np.array(of_w), np.array(turning, dtype=bool))
 
 
+def _told(sizes: FloatArray) -> float:
+    """The largest, at most one; one where they are rounding."""
+    largest = float(sizes.max(initial=0.0))
+    return min(largest, 1.0) if largest > ROUNDING else 1.0
+
+
 def _of_functions(sizes: FloatArray, N: FloatArray, M: FloatArray) -> FloatArray:
     """Those of coordinates that functions are of, by their values and changes."""
-    whole = float(sizes.max(initial=0.0)) or 1.0
+    whole = _told(sizes)
     result = np.full(len(sizes), whole)
     if N.shape[0] != N.shape[1] or not np.array_equal(N, np.eye(len(N))):
         return result
     root = np.sqrt(np.abs(M.diagonal()))
     energy = float((root * sizes).max(initial=0.0))
-    if not energy > 0.0:
+    if not energy > 0.0 or float(sizes.max(initial=0.0)) < ROUNDING:
         return result
     massive = root > 0.0
     result[massive] = np.minimum(whole, energy / root[massive])
