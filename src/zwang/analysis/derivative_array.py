@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zwang.analysis.quantities import parts_of
 from zwang.analysis.state_sizes import StateSizes
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.errors import InputError
@@ -60,6 +61,8 @@ class DerivativeArray:
     nq, nv, k : sizes of q, v and τ; z is (q, v, λ, τ).
     nz : size of z.
     rank : of the array at its roots, as far as it is noted; 0 before.
+    sizes : of z, beside which it is measured.
+    of_bodies : whether the coordinates are those of bodies, so that sizes are known.
     """
 
     def __init__(
@@ -89,7 +92,7 @@ class DerivativeArray:
         Z, Y = ca.vertcat(*jets), ca.vertcat(*wanted)
         e = ca.vertcat(*rows)
         self._rows_of_F, self.rank, self._system = F.numel(), 0, system
-        self._sizes = np.ones(self.nz)
+        self.sizes, self.of_bodies = np.ones(self.nz), parts_of(system) is not None
         self.measure_in(1.0)
         J = ca.densify(ca.jacobian(e, Z))
         Jy = ca.densify(ca.jacobian(e, Y))
@@ -109,7 +112,7 @@ class DerivativeArray:
         """Units of z: those of q, of displacements by v over T, of forces over T²; shape (nz,)."""
         forces = self.nz - self.nq - self.nv
         per_time = [1.0, 1.0 / unit_time, 1.0 / unit_time**2]
-        return self._sizes * np.repeat(per_time, [self.nq, self.nv, forces])
+        return self.sizes * np.repeat(per_time, [self.nq, self.nv, forces])
 
     def _sizes_at(self, q: FloatArray, J: FloatArray) -> FloatArray:
         """Sizes of z by the Jacobian at q: forces do the work of kinetic energies on the way."""
@@ -130,7 +133,7 @@ class DerivativeArray:
         """
         away = np.log10(np.clip(rate, SLOWEST, FASTEST) / rate)
         J = self._values(jets.ravel(), wanted.ravel(), [t], self.p)[1].reshape(self.shape[::-1]).T
-        self._sizes = self._sizes_at(jets[0, : self.nq], J)
+        self.sizes = self._sizes_at(jets[0, : self.nq], J)
         widest = -1.0, 1.0
         for unit in np.array(UNITS) * 10.0 ** np.round(away):
             self.measure_in(unit)
