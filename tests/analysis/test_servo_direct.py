@@ -374,3 +374,17 @@ def test_a_tool_that_nothing_turns_is_named_at_once(monkeypatch):
     assert "nothing determines a motion of tool, which" in str(facts)
     with pytest.raises(zw.ZwangError, match="nothing determines a motion of tool"):
         servo.solve([0.0, 1.0])
+
+
+def test_a_program_through_a_dead_position_is_refused_soon():
+    """Where x = 1 the mass can go no further; scaled otherwise, steps had crept there for long."""
+    system = zw.System(
+        ["x", "y", "z"],
+        mass=lambda: np.eye(3),
+        force=lambda q: [0.0, 0.0, -q[2]],
+        constraints={"circle": lambda q: q[0] ** 2 + q[1] ** 2 - 1.0},
+    )
+    start = {"x": 0.5, "y": np.sqrt(0.75), "z": 1.0}
+    servo = system.servo({"x": lambda t: 0.5 + t}, ["x"], start=start)
+    with pytest.raises(zw.ZwangError, match=r"cannot be followed beyond t = 0\.5: "):
+        servo.solve(np.linspace(0.0, 1.0, 5))

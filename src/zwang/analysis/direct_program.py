@@ -51,6 +51,8 @@ HALVINGS = 24
 #: Steps are at most this share of the whole time, and so many intervals of the times: a program
 #: that moves after long rest would be stepped over.
 SHARE, INTERVALS = 0.02, 8.0
+#: Powers of two up to which rows and velocities are not scaled beforehand.
+NEAR_ONE = 10.0
 #: Steps after which a motion is given up.
 MOST = 200_000
 #: Times at which is looked how far a program leads.
@@ -208,8 +210,8 @@ class DirectProgram:
         K = self._matrix(q, v, t)[0]
         d, e = equilibrate(K[:n, :n], K[n:, :n])  # any factor of a row, and units of coordinates
         pushes = np.abs(d[:, None] * K[:n, len(K) - k :]).max(axis=0, initial=0.0)
-        left = np.concatenate([d, e])
-        right = np.concatenate([d, e[: len(e) - k], inverse_power_of_two(pushes)])
+        left = _far(np.concatenate([d, e]))
+        right = _far(np.concatenate([d, e[: len(e) - k], inverse_power_of_two(pushes)]))
         for _ in range(3):
             left /= _power(np.abs(left[:, None] * K * right).max(axis=1, initial=0.0))
             right /= _power(np.abs(left[:, None] * K * right).max(axis=0, initial=0.0))
@@ -492,6 +494,11 @@ def _kernel(name: str, inputs: list[casadi.SX], outputs: list[casadi.SX]) -> Any
     import casadi as ca
 
     return compile_kernel(ca.Function(name, inputs, [ca.densify(ca.SX(x)) for x in outputs]))
+
+
+def _far(scales: FloatArray) -> FloatArray:
+    """Scales that are far from one; near a singular position others may cost digits of pivots."""
+    return np.where(np.abs(np.log2(scales)) < NEAR_ONE, 1.0, scales)
 
 
 def _power(sizes: FloatArray) -> FloatArray:
