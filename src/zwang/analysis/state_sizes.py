@@ -56,7 +56,7 @@ class StateSizes(NamedTuple):
         if parts is None:
             of_q = _of_functions(np.maximum(np.abs(q), moved), N, M)
             of_w = _of_displacements(of_q, N)
-            return cls(_power(of_q), _power(of_w), np.ones(len(q), dtype=bool))
+            return cls(of_q, of_w, np.ones(len(q), dtype=bool))
         starts = parts.places[0]
         scalar = [starts[body.index] for body in parts.bodies if body.kind is SCALAR]
         places = [
@@ -77,12 +77,7 @@ class StateSizes(NamedTuple):
             of_q += [1.0 if i in kind.unit else own for i in range(kind.nq)]
             of_w += [own] * (kind.nv - turns) + [1.0] * turns
             turning += [free or i in kind.unit for i in range(kind.nq)]
-        return cls(_power(np.array(of_q)), _power(np.array(of_w)), np.array(turning, dtype=bool))
-
-
-def _power(sizes: FloatArray) -> FloatArray:
-    """Powers of two near sizes, which cause no rounding."""
-    return 2.0 ** np.round(np.log2(sizes))
+        return cls(np.array(of_q), np.array(of_w), np.array(turning, dtype=bool))
 
 
 def _told(sizes: FloatArray) -> float:
