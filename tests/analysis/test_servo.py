@@ -8,6 +8,7 @@ from scipy.integrate import quad
 
 import zwang as zw
 from analysis.driven_linkages import circles
+from zwang.analysis.servo import ServoSolution
 
 #: Tracking and efforts of flat systems: rounding, enlarged by four differentiations.
 FLAT = 1e-8
@@ -325,8 +326,12 @@ def test_actuators_without_influence_are_refused():
     servo = carts.servo({"b": smooth}, actuators=["a"])
     assert servo.realizability.index is None
     assert servo.realizability.relative_degrees == {"b": 0}
-    with pytest.raises(zw.ZwangError, match="cannot follow b"):
+    with pytest.raises(zw.ZwangError) as error:
         servo.solve([0.0, 1.0])
+    assert "the efforts of the actuators 'a' must be determined by the program of 'b'" in str(
+        error.value
+    )
+    assert str(servo).startswith("the efforts of the actuators (a) are not determined by the pro")
 
 
 MISTAKES = {
@@ -374,3 +379,27 @@ def test_a_start_names_coordinates_of_joints():
     times = np.linspace(0.0, 1.0, 5)
     with pytest.raises(zw.ZwangError, match=r"m\.drive .* m\.servo"):
         m.inverse_dynamics((times, {"rail.displacement": np.sin}), ["rail.displacement"])
+
+
+def hanging_load(unit: float) -> ServoSolution:
+    """A point mass that hangs on a rod from a cart, and is moved by 1 m in 2 s."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81 * unit))
+    cart = m.body("cart", mass=1.0, inertia=0.1 * unit**2)
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.revolute("pin", cart, m.body("load", mass=0.2, position=(0, -0.5 * unit)), at=(0, 0))
+
+    def f(t):
+        return unit * smooth(t, 2.0)
+
+    servo = m.servo({"load.position.x": f}, ["rail.displacement"])
+    return servo.solve(np.linspace(0.0, 2.0, 11))
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_the_unit_of_length_of_bodies_does_not_matter(unit):
+    """In millimetres ten times as many steps had been taken, and efforts were 0.6 % off."""
+    found, wanted = hanging_load(unit), hanging_load(1.0)
+    assert found.how == "differentiation"
+    effort = found.effort["rail.displacement"] / unit
+    np.testing.assert_allclose(effort, wanted.effort["rail.displacement"], atol=1e-6)
+    np.testing.assert_allclose(found["pin.angle"], wanted["pin.angle"], atol=1e-8)

@@ -1,5 +1,6 @@
 """Sampled feedback around a servo solution."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,47 @@ def test_bad_feedback_is_refused(
     choices: dict[str, Any] = {"period": 0.01, "outputs": OUTPUTS, **given}
     with pytest.raises(zw.ZwangError, match=words):
         servo.feedback(solution, **choices)
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (1.0, "what the program leaves free has not settled at its end: "),
+        (-1.0, "but it moves at t = 1"),
+    ],
+)
+def test_an_end_that_has_not_settled_asks_for_more_rest(end: float, words: str) -> None:
+    """A pole still leans where the program is at rest, which had been told as no rest at all."""
+    m, r, g = 0.2, 0.25, 9.81
+    pole = zw.System(
+        ["x", "a"],
+        parameters={"u": 0.0},
+        mass=lambda q: [[1.2, m * r * np.cos(q[1])], [m * r * np.cos(q[1]), m * r**2 * 4 / 3]],
+        force=lambda q, v, p: [
+            m * r * np.sin(q[1]) * v[1] ** 2 + p.u,
+            m * g * r * np.sin(q[1]),
+        ],
+    )
+
+    def moved(t: Any) -> Any:
+        s = zw.where(t < 0.0, 0.0, zw.where(t > 2.0, 2.0, t))
+        return 0.5 * smooth(1.5 * s)
+
+    servo = pole.servo({"x": moved}, ["x"], start={"x": 0.0, "a": 0.0})
+    if end > 0.0:
+        solution = servo.solve(np.linspace(-1.0, 2.0 + end, 81))
+    else:
+        solution = servo.solve(np.linspace(-1.0, 3.0, 81))
+        part = slice(0, 41)
+        solution = replace(
+            solution,
+            t=solution.t[part],
+            q=solution.q[part],
+            v=solution.v[part],
+            acceleration=solution.acceleration[part],
+            effort={name: x[part] for name, x in solution.effort.items()},
+        )
+    with pytest.raises(zw.ZwangError) as error:
+        servo.feedback(solution, 0.01, {"x": "u"})
+    assert words in str(error.value)
+    assert ("Give more time of rest" in str(error.value)) == (end > 0.0)

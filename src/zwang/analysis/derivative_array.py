@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zwang.analysis.quantities import parts_of
+from zwang.analysis.state_sizes import StateSizes
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.errors import InputError
 from zwang.terms import FloatArray
@@ -59,6 +61,8 @@ class DerivativeArray:
     nq, nv, k : sizes of q, v and τ; z is (q, v, λ, τ).
     nz : size of z.
     rank : of the array at its roots, as far as it is noted; 0 before.
+    sizes : of z, beside which it is measured.
+    of_bodies : whether the coordinates are those of bodies, so that sizes are known.
     """
 
     def __init__(
@@ -87,7 +91,8 @@ class DerivativeArray:
             rows.append(block)
         Z, Y = ca.vertcat(*jets), ca.vertcat(*wanted)
         e = ca.vertcat(*rows)
-        self._rows_of_F, self._mass, self.rank = F.numel(), 1.0, 0
+        self._rows_of_F, self.rank, self._system = F.numel(), 0, system
+        self.sizes, self.of_bodies = np.ones(self.nz), parts_of(system) is not None
         self.measure_in(1.0)
         J = ca.densify(ca.jacobian(e, Z))
         Jy = ca.densify(ca.jacobian(e, Y))
@@ -104,10 +109,19 @@ class DerivativeArray:
         self.row = np.repeat(self.powers[: self.order + 1], self._rows_of_F)
 
     def _units(self, unit_time: float) -> FloatArray:
-        """Units of z: 1, 1/T, and for forces the mass over T²; shape (nz,)."""
+        """Units of z: those of q, of displacements by v over T, of forces over T²; shape (nz,)."""
         forces = self.nz - self.nq - self.nv
-        sizes = [1.0, 1.0 / unit_time, self._mass / unit_time**2]
-        return np.repeat(sizes, [self.nq, self.nv, forces])
+        per_time = [1.0, 1.0 / unit_time, 1.0 / unit_time**2]
+        return self.sizes * np.repeat(per_time, [self.nq, self.nv, forces])
+
+    def _sizes_at(self, q: FloatArray, J: FloatArray) -> FloatArray:
+        """Sizes of z by the Jacobian at q: forces do the work of kinetic energies on the way."""
+        first, last = self.nq, self.nq + self.nv
+        M = J[first:last, self.nz + first : self.nz + last]
+        sizes = StateSizes.of(self._system, q, -J[:first, first:last], M, np.zeros(self.nv))
+        energy = float((np.abs(M.diagonal()) * sizes.w**2).max(initial=0.0)) or 1.0
+        work = (np.abs(J[first:last, last : self.nz]) * sizes.w[:, None]).max(axis=0, initial=0.0)
+        return np.concatenate([sizes.q, sizes.w, energy / np.where(work > 0.0, work, 1.0)])
 
     def choose_unit_time(
         self, jets: FloatArray, wanted: FloatArray, t: float, rate: float = 1.0
@@ -119,8 +133,7 @@ class DerivativeArray:
         """
         away = np.log10(np.clip(rate, SLOWEST, FASTEST) / rate)
         J = self._values(jets.ravel(), wanted.ravel(), [t], self.p)[1].reshape(self.shape[::-1]).T
-        rates = slice(self.nz + self.nq, self.nz + self.nq + self.nv)
-        self._mass = float(np.abs(J[self.nq : self.nq + self.nv, rates]).max(initial=0.0)) or 1.0
+        self.sizes = self._sizes_at(jets[0, : self.nq], J)
         widest = -1.0, 1.0
         for unit in np.array(UNITS) * 10.0 ** np.round(away):
             self.measure_in(unit)

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zwang.analysis.state_sizes import StateSizes
 from zwang.codegen.kernel import compile as compile_kernel
 from zwang.errors import NotApplicableError, TooManyStepsError
+from zwang.linalg.rank import DEFAULT_TOLERANCES, equilibrate, inverse_power_of_two, nullspace
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import jacobian, rate
 
@@ -38,23 +40,31 @@ FORWARD = 1e-12
 REGULAR, SINGULAR = 1e-10, 1e-13
 #: Parts of scaled rows below this are none: rows depend on others.
 DEPENDENT = 1e-9
-#: Corrections of Newton's method, the size at which they have come to rest, and residuals of rows,
-#: beside the size of configurations, that are met.
+#: Corrections of Newton's method, the size at which they have come to rest, and residuals of rows
+#: that are met, beside what displacements of the size of the system make of them.
 ROUNDS, SETTLED, MET = 12, 1e-14, 1e-9
-#: Corrections of coordinates [rad, or the model's units] from which a shorter step is taken: half
-#: a turn away is another position of the same program.
+#: Corrections of coordinates, beside their sizes, from which a shorter step is taken: half a turn
+#: away is another position of the same program.
 BRANCH = 0.1
 #: Halvings of a step over which a state predicts the next.
 HALVINGS = 24
 #: Steps are at most this share of the whole time, and so many intervals of the times: a program
 #: that moves after long rest would be stepped over.
 SHARE, INTERVALS = 0.02, 8.0
+#: Powers of two up to which rows and velocities are not scaled beforehand.
+NEAR_ONE = 10.0
 #: Steps after which a motion is given up.
 MOST = 200_000
+#: Times at which is looked how far a program leads.
+LOOKED_AT = 200
 
 
 class LostError(Exception):
     """Accelerations and efforts are not determined at a time, or no configuration is found."""
+
+
+class NoConfigurationError(LostError):
+    """No configuration is found."""
 
 
 class FollowedState(NamedTuple):
@@ -80,13 +90,15 @@ class DirectProgram:
     Parameters
     ----------
     wanted : (order, t) → program and derivatives, shape (order + 1, programs).
-    q, v, t : a state near the program.
+    q, v : a state near the program at the first time.
+    times : over which it is followed.
     name : of the program, for messages.
 
     Attributes
     ----------
     regular : whether accelerations and efforts are determined at the state.
     determined : whether constraints and program determine the configuration.
+    sizes : of the state, with which corrections and errors are compared.
     """
 
     def __init__(
@@ -98,7 +110,7 @@ class DirectProgram:
         wanted: Callable[[int, float], FloatArray],
         q: FloatArray,
         v: FloatArray,
-        t: float,
+        times: FloatArray,
         name: str,
     ) -> None:
         import casadi as ca
@@ -154,13 +166,26 @@ class DirectProgram:
         self._moved = _kernel("direct_moved", [s.q, s.t, s.p, w], [ca.mtimes(model.N, w)])
         self._directions = _kernel("direct_displacements", [s.q, s.t, s.p], [model.N])
         self._mass = _kernel("direct_mass", state, [model.M])
+        t = float(times[0])
+        self.sizes = self._sizes(system, q, v, times)
         self.regular, A = self._choose(q, v, t) > REGULAR, self._unit_positions(q, v, t)
         values = np.linalg.svd(A, compute_uv=False) if len(A) else np.zeros(0)
         self.determined = int(np.sum(values > DEPENDENT)) == self.nv
 
+    def _sizes(self, system: System, q: FloatArray, v: FloatArray, times: FloatArray) -> StateSizes:
+        """Sizes of the state, by itself and by how far the program leads."""
+        t, span = float(times[0]), float(times[-1] - times[0])
+        some = times[:: max(1, len(times) // LOOKED_AT)]
+        values = np.array([self._wanted(0, float(s))[0] for s in (*some, times[-1])])
+        positional = np.array(self._first) == 1
+        way = np.where(positional, np.abs(values - values[0]), span * np.abs(values))
+        M, rows = self.mass(q, v, t), self._at(q, v, t).rows
+        led = np.concatenate([np.zeros(self.m), way.max(axis=0)])
+        return StateSizes.of(system, q, self.displacements(q, t), M, _least_by(M, rows, led))
+
     def _unit_positions(self, q: FloatArray, v: FloatArray, t: float) -> FloatArray:
-        """Rows of positions, of length one."""
-        rows = self._at(q, v, t).rows[self._position_rows]
+        """Rows of positions by displacements of the size of the state, of length one."""
+        rows = self._at(q, v, t).rows[self._position_rows] * self.sizes.w
         lengths = np.linalg.norm(rows, axis=1)
         return rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
 
@@ -169,7 +194,7 @@ class DirectProgram:
         from scipy.linalg import qr
 
         n, m, k = self.nv, self.m, self.k
-        rows = self._at(q, v, t).rows
+        rows = self._at(q, v, t).rows * self.sizes.w
         lengths = np.linalg.norm(rows, axis=1)
         unit = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
         found: Any = qr(unit[:m].T, mode="r", pivoting=True) if m else (np.zeros((0, 0)), [])
@@ -183,7 +208,10 @@ class DirectProgram:
         )
         self._position_rows = self._valued[self.positions]
         K = self._matrix(q, v, t)[0]
-        left, right = np.ones(len(K)), np.ones(len(K))
+        d, e = equilibrate(K[:n, :n], K[n:, :n])  # any factor of a row, and units of coordinates
+        pushes = np.abs(d[:, None] * K[:n, len(K) - k :]).max(axis=0, initial=0.0)
+        left = _far(np.concatenate([d, e]))
+        right = _far(np.concatenate([d, e[: len(e) - k], inverse_power_of_two(pushes)]))
         for _ in range(3):
             left /= _power(np.abs(left[:, None] * K * right).max(axis=1, initial=0.0))
             right /= _power(np.abs(left[:, None] * K * right).max(axis=0, initial=0.0))
@@ -241,23 +269,25 @@ class DirectProgram:
         self, q: FloatArray, v: FloatArray, t: float, mass: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """The nearest state on constraints and program, nearest in v by a mass matrix."""
-        q, last = self._unit(q.copy()), np.inf
+        q, last, w = self._unit(q.copy()), np.inf, self.sizes.w
+        far = max(1.0, float(np.abs(q / self.sizes.q).max(initial=0.0)))  # where rounding is larger
+        lengths = np.zeros(len(self._valued))
         for i in range(ROUNDS):
             at = self._at(q, v, t)
-            J = at.rows[self._position_rows]
-            step = -_least(J, at.phi[self.positions])
-            size = float(np.abs(step).max(initial=0.0))
+            lengths = np.maximum(lengths, np.linalg.norm(at.rows[self._valued] * w, axis=1))
+            step = -w * _least(at.rows[self._position_rows] * w, at.phi[self.positions])
+            size = float(np.abs(step / w).max(initial=0.0)) / far
             if not np.isfinite(size) or (i > 2 and size > 0.5 * last and size > MET):
-                raise LostError
+                raise NoConfigurationError
             if size < SETTLED or (size < MET and size >= 0.5 * last):
                 break
             q = self._unit(q + self._moved(q, [t], self.p, step)[0])
             last = size
         at = self._at(q, v, t)
-        if np.abs(at.phi).max(initial=0.0) > MET * (1.0 + float(np.abs(q).max(initial=0.0))):
-            raise LostError
+        if (np.abs(at.phi) > MET * far * lengths).any():
+            raise NoConfigurationError
         J, miss = at.rows[self.rows], at.rate[self.rows]
-        return q, v - (_least(J, miss) if mass is None else _least_by(mass, J, miss))
+        return q, v - (w * _least(J * w, miss) if mass is None else _least_by(mass, J, miss))
 
     def _unit(self, q: FloatArray) -> FloatArray:
         """The same with Euler parameters and pairs (cos, sin) of unit length."""
@@ -283,11 +313,14 @@ class DirectProgram:
     # --- what the program leaves free -------------------------------------------------------------
 
     def free(self, q: FloatArray, v: FloatArray, t: float) -> FloatArray | None:
-        """Orthonormal velocities that nothing holds; None where rows of velocities take part."""
+        """Z such that Zᵀw measures displacements that nothing holds by the size of the state.
+
+        None where rows of velocities take part.
+        """
         if len(self.positions) < len(self.rows):
             return None
         rows = self._unit_positions(q, v, t)
-        return np.linalg.svd(rows)[2][len(rows) :].T
+        return np.linalg.svd(rows)[2][len(rows) :].T / self.sizes.w[:, None]
 
     def displacements(self, q: FloatArray, t: float) -> FloatArray:
         """N of q̇ = N v."""
@@ -309,19 +342,30 @@ class DirectProgram:
             miss = np.concatenate([at.phi[self.positions], R @ (q - origin) - xi])
             K = np.vstack([J, R @ self.displacements(q, t)])
             step = self._one_solution(K, -miss)
-            size = float(np.abs(step).max(initial=0.0))
+            size = float(np.abs(step / self.sizes.w).max(initial=0.0))
             q = self._unit(q + self._moved(q, [t], self.p, step)[0])
             if size < SETTLED or (size < MET and size >= 0.5 * last):
                 at = self._at(q, zero, t)
                 K = np.vstack([at.rows[self.rows], Z.T])
                 return q, self._one_solution(K, np.concatenate([-at.rate[self.rows], eta]))
             last = size
-        raise LostError
+        raise NoConfigurationError
 
-    @staticmethod
-    def _one_solution(K: FloatArray, right: FloatArray) -> FloatArray:
+    def internal_change(
+        self, q: FloatArray, t: float, R: FloatArray, change: FloatArray
+    ) -> FloatArray:
+        """How q changes with ξ = R (q − q₀) while constraints and program hold."""
+        J = self._at(q, np.zeros(self.nv), t).rows[self._position_rows]
+        N = self.displacements(q, t)
+        right = np.concatenate([np.zeros(len(J)), change])
+        return N @ self._one_solution(np.vstack([J, R @ N]), right)
+
+    def _one_solution(self, K: FloatArray, right: FloatArray) -> FloatArray:
+        scaled = K * self.sizes.w
+        lengths = np.linalg.norm(scaled, axis=1)
+        lengths = np.where(lengths > 0.0, lengths, 1.0)
         try:
-            found = np.linalg.solve(K, right)
+            found = self.sizes.w * np.linalg.solve(scaled / lengths[:, None], right / lengths)
         except np.linalg.LinAlgError:
             raise LostError from None
         if not np.isfinite(found).all():
@@ -335,8 +379,8 @@ class DirectProgram:
         t = float(times[0])
         try:
             first = self.started(q, v, t)
-        except LostError:
-            raise self._beyond(t) from None
+        except LostError as lost:
+            raise self._beyond(t, lost) from None
         return (self.positioned if self.determined else self.integrated)(first, times)
 
     def positioned(self, first: FollowedState, times: FloatArray) -> list[FollowedState]:
@@ -347,25 +391,31 @@ class DirectProgram:
         return found
 
     def _carried(self, at: FollowedState, a: float, b: float, depth: int) -> FollowedState:
-        h = b - a
+        h, sizes = b - a, self.sizes
+        lost: LostError | None = None
         moved = self._moved(at.q, [a], self.p, h * at.v + 0.5 * h**2 * at.acceleration)[0]
         try:
-            if float(np.abs(moved).max(initial=0.0)) < 3.0 * BRANCH:
+            turned = np.abs(moved / sizes.q)[sizes.turning]
+            if float(turned.max(initial=0.0)) < 3.0 * BRANCH:
                 found = self.followed(at.q + moved, at.v + h * at.acceleration, b)
-                if np.abs(found.q - at.q - moved).max(initial=0.0) < BRANCH:
+                if np.abs((found.q - at.q - moved) / sizes.q).max(initial=0.0) < BRANCH:
                     return found
-        except LostError:
-            pass
+        except LostError as error:
+            lost = error
         if not depth or not a < 0.5 * (a + b) < b:
-            raise self._beyond(a)
+            raise self._beyond(a, lost)
         half = self._carried(at, a, 0.5 * (a + b), depth - 1)
         return self._carried(half, 0.5 * (a + b), b, depth - 1)
 
-    def _beyond(self, t: float) -> NotApplicableError:
+    def _beyond(self, t: float, lost: LostError | None) -> NotApplicableError:
+        unreached = isinstance(lost, NoConfigurationError)
         return NotApplicableError(
             f"program {self.name}",
             must="be one that the system can follow from its start",
-            but=f"leaves its reach, or meets a position in which the actuators have no influence "
+            but=f"leaves its reach at t = {t:.6g}: beyond it no configuration is found that "
+            "constraints allow"
+            if unreached
+            else "leaves its reach, or meets a position in which the actuators have no influence "
             f"on it, at t = {t:.6g}",
             advice="Give a program that stays away from there.",
         )
@@ -383,12 +433,11 @@ class DirectProgram:
         span = float(times[-1] - times[0])
         most = min(SHARE * span, INTERVALS * float(np.diff(times).max()))
         x = np.concatenate([first.q, first.v])
+        error: Any = FORWARD * self._of_state(span)
         t, found, steps = float(times[0]), [first], 0
         solver: Any = None
         try:
-            solver = DOP853(
-                slope, t, x, float(times[-1]), max_step=most, rtol=FORWARD, atol=FORWARD
-            )
+            solver = DOP853(slope, t, x, float(times[-1]), max_step=most, rtol=FORWARD, atol=error)
             while len(found) < len(times) and steps < MOST:
                 solver.step()
                 if solver.status == "failed":
@@ -397,11 +446,15 @@ class DirectProgram:
                 t, steps = float(solver.t), steps + 1
                 solver.y = np.concatenate(self.projected(solver.y[:nq], solver.y[nq:], t))
                 solver.f = slope(t, solver.y)
-        except LostError:
-            raise self._ended(t) from None
+        except LostError as lost:
+            raise self._ended(t, lost) from None
         if len(found) < len(times):
-            raise self._long(t) if steps >= MOST else self._ended(t)
+            raise self._long(t) if steps >= MOST else self._ended(t, None)
         return found
+
+    def _of_state(self, span: float) -> FloatArray:
+        """Sizes of (q, v) in a motion that takes some time."""
+        return np.concatenate([self.sizes.q, self.sizes.w / span])
 
     def _between(self, solver: Any, times: FloatArray) -> list[FollowedState]:
         """States at the times that the last step has passed."""
@@ -411,12 +464,20 @@ class DirectProgram:
         at, nq = solver.dense_output(), self.nq
         return [self.followed(at(s)[:nq], at(s)[nq:], s) for s in map(float, passed)]
 
-    def _ended(self, t: float) -> NotApplicableError:
+    def _ended(self, t: float, lost: LostError | None) -> NotApplicableError:
+        if lost is None:
+            reason = "what it leaves free moves ever faster there"
+        elif isinstance(lost, NoConfigurationError):
+            reason = "no configuration is found there that follows it and that constraints allow"
+        else:
+            reason = (
+                "there the actuators lose their influence on it, or what it leaves free moves "
+                "ever faster"
+            )
         return NotApplicableError(
             f"program {self.name}",
             must="leave a motion that goes on to the last time",
-            but=f"cannot be followed beyond t = {t:.6g}: there the actuators lose their influence "
-            "on it, or what it leaves free moves ever faster",
+            but=f"cannot be followed beyond t = {t:.6g}: {reason}",
             advice="Give earlier times, another start, or a program that stays away from there.",
         )
 
@@ -433,6 +494,11 @@ def _kernel(name: str, inputs: list[casadi.SX], outputs: list[casadi.SX]) -> Any
     import casadi as ca
 
     return compile_kernel(ca.Function(name, inputs, [ca.densify(ca.SX(x)) for x in outputs]))
+
+
+def _far(scales: FloatArray) -> FloatArray:
+    """Scales that are far from one; near a singular position others may cost digits of pivots."""
+    return np.where(np.abs(np.log2(scales)) < NEAR_ONE, 1.0, scales)
 
 
 def _power(sizes: FloatArray) -> FloatArray:
@@ -453,8 +519,19 @@ def _least(J: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _least_by(M: FloatArray, J: FloatArray, right: FloatArray) -> FloatArray:
-    """The same with the least ½ xᵀM x; without mass the least."""
-    n, m = len(M), len(J)
-    unit = float(np.abs(M).max(initial=0.0)) or 1.0
-    K = np.block([[M / unit, J.T], [J, np.zeros((m, m))]])
-    return np.linalg.lstsq(K, np.concatenate([np.zeros(n), right]), rcond=1e-13)[0][:n]
+    """The same with the least ½ xᵀM x; of several, as without mass, the least of scaled ones.
+
+    From one solution x₀ in the scales of `equilibrate` by what rows leave free, N: its part that
+    kinetic energy sees is taken off, x₀ − N (NᵀM N)⁺ NᵀM x₀.
+    """
+    d, e = equilibrate(M, J)
+    scaled, rows = M * d * d[:, None], J * d * e[:, None]
+    try:
+        found = np.linalg.lstsq(rows, e * right, rcond=1e-13)[0] if len(J) else np.zeros(len(M))
+        free = nullspace(rows, DEPENDENT)
+        inverse = np.linalg.pinv(
+            free.T @ scaled @ free, rcond=DEFAULT_TOLERANCES.definite, hermitian=True
+        )
+    except np.linalg.LinAlgError:
+        raise LostError from None
+    return d * (found - free @ (inverse @ (free.T @ (scaled @ found))))

@@ -13,7 +13,7 @@ from zwang.analysis.realizability import NOTHING, Realizability
 from zwang.errors import InputError, NotApplicableError
 from zwang.terms import FloatArray
 
-__all__ = ["MARGINAL", "Inversion", "require_rest"]
+__all__ = ["MARGINAL", "REST", "Inversion", "require_rest"]
 
 #: Local error of internal dynamics that is integrated, and of its boundary-value problem.
 FORWARD, BOUNDARY = 1e-11, 1e-5
@@ -23,8 +23,8 @@ PLACES = 41
 NEIGHBORS = 400
 #: How far a program may be from rest at its ends, relative, where boundary values need rest.
 REST = 1e-6
-#: Corrections of coordinates [rad, or the model's units] from which a shorter step is taken: half
-#: a turn away is another position of the same program.
+#: Corrections of coordinates, of bodies beside their sizes, from which a shorter step is taken:
+#: half a turn away is another position of the same program.
 BRANCH = 0.1
 #: Halvings of a step over which the derivatives of one instant predict the next.
 HALVINGS = 12
@@ -112,7 +112,9 @@ class Inversion:
         # The highest derivatives are not determined by an array of this order, and predict nothing.
         ahead = shifted(np.where(self.known, jets, 0.0), b - a)
         root = self.array.solve(ahead, self.wanted(b), b)
-        far = np.abs(root.jets[0] - ahead[0])[: self.array.nq].max(initial=0.0)
+        nq = self.array.nq
+        change = np.abs(root.jets[0] - ahead[0])[:nq]
+        far = (change / self.array.sizes[:nq] if self.array.of_bodies else change).max(initial=0.0)
         if root.holds and (far < BRANCH or not depth):
             return root.jets
         if not depth:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.analysis.dead_points import moving_names
-from zwang.terms import FloatArray
+from zwang.diagnosis.facts import undetermined_scaled
+from zwang.linalg.scaling import ScaledTerms
+from zwang.terms import EquationTerms, FloatArray
 from zwang.tracing.differentiate import jacobian
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ __all__ = ["loose_names"]
 #: States that are looked at beside the given one, and how far they are from it: what holds in them
 #: all is no accident of one position.
 STATES, APART = 3, 0.1
-#: Parts of scaled rows below this are none.
-NOTHING = 1e-9
 #: Units in the last place that a force along a motion may be off, for each velocity.
 LAST_PLACES = 16.0 * float(np.finfo(float).eps)
 
@@ -54,7 +54,7 @@ def loose_names(
     found: FloatArray | None = None
     for i in range(STATES + 1):
         M, A, Q, N = (np.asarray(x.full()) for x in function(q, v, t, p))
-        free = _free(M, A)
+        free = _free(M, A, Q[:, 0])
         force, size = np.abs(Q.T @ free), np.abs(Q).T @ np.abs(free)
         if not free.shape[1] or (force > nv * LAST_PLACES * size).any():
             return ()
@@ -68,11 +68,11 @@ def loose_names(
     return tuple(sorted({name for w in found.T for name in moving_names(system, w)}))
 
 
-def _free(M: FloatArray, A: FloatArray) -> FloatArray:
-    """Velocities without mass that rows allow, (nv, f)."""
-    lengths = np.linalg.norm(A, axis=1, keepdims=True)
-    K = np.vstack([M / (np.abs(M).max(initial=0.0) or 1.0), A / np.where(lengths, lengths, 1.0)])
-    columns = np.abs(K).max(axis=0, initial=0.0)
-    scale = 2.0 ** -np.round(np.log2(np.where(columns > 0.0, columns, 1.0)))
-    _, values, Vt = np.linalg.svd(K * scale)
-    return scale[:, None] * Vt[int(np.sum(values > NOTHING * values.max(initial=1.0))) :].T
+def _free(M: FloatArray, A: FloatArray, Q: FloatArray) -> FloatArray:
+    """Velocities that rows allow and whose mass is rounding, (nv, f).
+
+    As the diagnosis finds them: beside what is summed, so that a light part is not loose for what
+    is heavy elsewhere.
+    """
+    scaled = ScaledTerms.decided(EquationTerms.of(M, Q, A, np.zeros(len(A))))
+    return scaled.velocity_scale[:, None] * undetermined_scaled(scaled)

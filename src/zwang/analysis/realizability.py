@@ -11,7 +11,7 @@ All from the derivative array at a state on the program (`derivative_array`):
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ DIRECT = 1e-9
 #: motion, are zero: a double one at the origin is known to the root of what rounding leaves in W
 #: alone, which on some processors was 3e-8.
 AXIS = 1e-3
+#: Products of eigenvalues, beside the fastest or the slowest rate of the forward motion, that are
+#: rounding of those of a zero: two of 2e-4 1/s had been those of a double one.
+MULTIPLE = 1e-8
 #: Rates of the forward motion below this share of the largest, or below this [1/s], may be
 #: rounding of none, as of double zeros; where all are, the rate is that of seconds.
 NO_RATE = 1e-6
@@ -97,17 +100,24 @@ class Realizability:
             return "not hyperbolic" if on_axis else "unstable"
         return "marginal" if on_axis else "stable"
 
-    def __str__(self) -> str:
-        names = ", ".join(self.programs)
+    @property
+    def why(self) -> str:
+        """Why a program does not determine the efforts; empty where it does."""
         if self.loose:
             return (
-                f"{', '.join(self.actuators)} cannot follow {names} alone: nothing determines a "
-                f"motion of {', '.join(self.loose)}, which no inertia, constraint or force resists"
+                f"nothing determines a motion of {', '.join(self.loose)}, which no inertia, "
+                "constraint or force resists"
             )
         if self.index is None:
+            return f"no number of differentiations up to {MOST} determines them"
+        return ""
+
+    def __str__(self) -> str:
+        names = ", ".join(self.programs)
+        if self.index is None:
             return (
-                f"{', '.join(self.actuators)} cannot follow {names}: no number of "
-                f"differentiations up to {MOST} determines the efforts"
+                f"the efforts of the actuators ({', '.join(self.actuators)}) are not determined by "
+                f"the program ({names}): {self.why}"
             )
         way = "push along it" if self.rank == len(self.programs) else "act on it through the motion"
         rank = f"(rank {self.rank} of {len(self.programs)}), index {self.index}"
@@ -166,6 +176,7 @@ def realizability(
         if not free.shape[-1] or np.abs(free[1, kept]).max() < NOTHING:
             internal, W = _internal(array, root.jets, wanted(order), t)
             e = np.linalg.eigvals(W) if len(W) else np.zeros(0)
+            e = _without_rounding(e, rate)
             eigenvalues = e[np.lexsort((e.imag, e.real))]
             smooth = _smoothness(array, root.jets, wanted(order), t, internal, programs)
             smooth = _moving(array, root.jets, wanted(order), t, programs, smooth)
@@ -180,6 +191,18 @@ def _rate(A: FloatArray) -> float:
     sizes = np.abs(np.linalg.eigvals(A)) if len(A) else np.zeros(0)
     clear = sizes[sizes > NO_RATE * max(float(sizes.max(initial=0.0)), 1.0)]
     return float(clear.min(initial=np.inf)) if len(clear) else 1.0
+
+
+def _without_rounding(e: Any, rate: float) -> Any:
+    """Eigenvalues with those zero that rounding makes of a multiple zero: its k-th root of k."""
+    size = max(float(np.abs(e).max(initial=0.0)), rate)
+    shares = np.abs(e) / size
+    order = np.argsort(shares)
+    products = np.cumprod(shares[order])
+    zeros = (products < MULTIPLE) & (shares[order] < AXIS)
+    result = e.copy()
+    result[order[: int(np.flatnonzero(zeros).max(initial=-1)) + 1]] = 0.0
+    return result
 
 
 def _internal(

@@ -20,7 +20,7 @@ from zwang.analysis.bounded_motion import bounded_states
 from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
 from zwang.analysis.direct_program import DirectProgram
-from zwang.analysis.internal_dynamics import MARGINAL, Inversion, require_rest
+from zwang.analysis.internal_dynamics import MARGINAL, REST, Inversion, require_rest
 from zwang.analysis.loose_motions import loose_names
 from zwang.analysis.quantities import Quantity, derivatives, quantity, quantity_names, values_of
 from zwang.analysis.realizability import Realizability, realizability
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from zwang.system import System
 
 __all__ = ["Servo", "ServoSolution", "servo"]
+
+#: Times at which is looked how fast a program is, beside its end.
+SAMPLES = 200
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,9 +196,9 @@ class Servo:
         facts = self.realizability
         if facts.index is None:
             raise UnreachableError(
-                f"program {_listed(self.programs)}",
-                must="have actuators that determine their efforts by it",
-                but=str(facts),
+                f"the efforts of the actuators {_listed(self.actuators)}",
+                must=f"be determined by the program of {_listed(self.programs)}",
+                but=f"are not: {facts.why}",
                 names=self.programs,
             )
         for name, f in zip(self.programs, self._functions, strict=True):
@@ -225,7 +228,7 @@ class Servo:
         if facts.internal == "not hyperbolic":
             return None
         nq, nv = len(self.system.coordinates), len(self.system.velocities)
-        q, v, first = z[:nq], z[nq : nq + nv], float(t[0])
+        q, v = z[:nq], z[nq : nq + nv]
         program = DirectProgram(
             self.system,
             self._quantities,
@@ -234,7 +237,7 @@ class Servo:
             self._wanted,
             q,
             v,
-            first,
+            t,
             _listed(self.programs),
         )
         if not program.regular or (facts.flat and not program.determined):
@@ -242,7 +245,8 @@ class Servo:
         how = "differentiation" if program.determined else "initial value problem"
         if facts.internal == "unstable":
             require_rest(self._wanted, t, _listed(self.programs))
-            how, found = "boundary value problem", bounded_states(program, q, v, t)
+            how, rate = "boundary value problem", float(np.abs(facts.internal_eigenvalues).max())
+            found = bounded_states(program, q, v, t, rate)
         else:
             found = program.all_states(q, v, t)
         if found is None:
@@ -288,7 +292,12 @@ class Servo:
         """
         from zwang.analysis.servo_feedback import servo_feedback
 
-        return servo_feedback(self, solution, period, outputs, gains, state_weights, effort_weight)
+        some = np.append(solution.t[:: max(1, len(solution.t) // SAMPLES)], solution.t[-1])
+        rates = np.abs([self._wanted(1, float(t))[1] for t in some])
+        moves = bool((rates[-1] > REST * rates.max(axis=0)).any())
+        return servo_feedback(
+            self, solution, period, outputs, gains, state_weights, effort_weight, moves=moves
+        )
 
 
 def servo(

@@ -41,15 +41,22 @@ def servo_feedback(
     gains: Mapping[str, Mapping[str, float]] | None,
     state_weights: Mapping[str, float] | None,
     effort_weight: float,
+    *,
+    moves: bool,
 ) -> Controller:
-    """See `zwang.analysis.servo.Servo.feedback`."""
+    """See `zwang.analysis.servo.Servo.feedback`.
+
+    Parameters
+    ----------
+    moves : whether the program does so at the last time.
+    """
     from scipy.interpolate import CubicSpline
 
     controller(print, period)  # refuses a period that is none
     parameters = _outputs(servo, solution, outputs)
     if gains is None:
         held = {p: float(solution.effort[a][-1]) for a, p in outputs.items()}
-        lin = _about_the_end(servo, solution, held)
+        lin = _about_the_end(servo, solution, held, moves=moves)
         names, K = _regulator(lin, float(period), state_weights, effort_weight)
     else:
         names, K = _given(servo, gains)
@@ -137,7 +144,7 @@ def _require_readable(system: System, names: Sequence[str]) -> None:
 
 
 def _about_the_end(
-    servo: Servo, solution: ServoSolution, held: Mapping[str, float]
+    servo: Servo, solution: ServoSolution, held: Mapping[str, float], *, moves: bool
 ) -> Linearization:
     """The linearization about the end of the program, with the efforts that hold it there."""
     system = servo.system
@@ -149,8 +156,13 @@ def _about_the_end(
         raise NotApplicableError(
             "feedback by optimal gains",
             must="have a program that ends at rest",
-            but=f"its end is none: {error}",
-            advice="Give gains={actuator: {quantity: gain}}.",
+            but=f"it moves at t = {end.t:.6g}"
+            if moves
+            else f"what the program leaves free has not settled at its end: {error}",
+            advice="End the program at rest, or give gains={actuator: {quantity: gain}}."
+            if moves
+            else "Give more time of rest at the end of the program, or "
+            "gains={actuator: {quantity: gain}}.",
         ) from error
     _require_readable(system, lin.states)
     return lin
