@@ -576,3 +576,26 @@ def test_work_of_a_sampled_actuator_is_that_of_its_intervals() -> None:
     gained = run.kinetic_energy[-1] - run.kinetic_energy[0]
     assert abs(run.work.applied[-1] - gained) < 1e-10
     assert abs(np.trapezoid(run["motor.power"], run.t) - gained) > 1e-2
+
+
+@pytest.mark.parametrize(
+    ("period", "save", "offset"), [(0.02, 0.1, 0.0), (0.01, 0.05, 0.0), (0.02, 0.01, 0.01)]
+)
+def test_states_saved_at_samples_have_what_was_held_until_then(period, save, offset, tmp_path):
+    """Three tenths are 0.30000000000000004, and fifteen fiftieths 0.3: which comes first?"""
+    m = zw.Mechanism(plane="xz", parameters={"u": 0.0})
+    cart = m.body("cart", mass=1.0, inertia=1.0)
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    given = {"offset": offset} if offset else {}
+    law = zw.controller(lambda sample: {"u": float(sample.number)}, period, **given)
+    path = tmp_path / "run"
+    run = m.simulate(until=2.0, save=save, controllers={"law": law}, store=path)
+    held = np.maximum(np.ceil(np.round((run.t - offset) / period, 6)) - 1, 0)
+    np.testing.assert_array_equal(run["motor.effort"], held)
+    assert zw.verify(path, m, controllers={"law": law}).ok
+    fine = m.simulate(until=2.0, save=period, controllers={"law": law})
+    table = fine.to_pandas(["u", "motor.effort"], every=5 * period)
+    held = np.maximum(np.ceil(np.round((table.index.to_numpy() - offset) / period, 6)) - 1, 0)
+    np.testing.assert_array_equal(table["u"], held)
+    np.testing.assert_array_equal(table["motor.effort"], held)

@@ -18,6 +18,8 @@ __all__ = ["at_times", "every_seconds"]
 
 #: Times in one table at most: a mistyped interval is refused before it fills the memory.
 MOST_TIMES = 10_000_000
+#: Multiples of an interval are off by so many roundings.
+ROUNDINGS = 8.0
 #: Times that differ by so many roundings are the same.
 ROUNDINGS = 64.0
 
@@ -102,4 +104,10 @@ def every_seconds(run: Run, every: float | None) -> Run:
             found=f"{every:g} s, which gives {count} times",
             expected=f"an interval that gives at most {MOST_TIMES}",
         )
-    return at_times(run, np.minimum(first + every * np.arange(count), last))
+    times = np.minimum(first + every * np.arange(count), last)
+    # A time that a saved one is, but for rounding, is that one: a sample may lie between them.
+    near = run.t[np.clip(np.searchsorted(run.t, times), 1, len(run.t) - 1) - np.array([[1], [0]])]
+    limit = ROUNDINGS * np.finfo(float).eps * np.abs(times)
+    for saved in near if len(run.t) > 1 else ():
+        times = np.where(np.abs(saved - times) <= limit, saved, times)
+    return at_times(run, times)

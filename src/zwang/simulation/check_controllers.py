@@ -47,7 +47,8 @@ def _replayed(
     """How many sampling times were repeated, and what differs first."""
     header = run.stored.header
     start = header["start"]
-    sampling = Sampling(system, controllers, float(start["t"]))
+    begun = np.array([float(s.began.t) for s in run.segments if s.began is not None])
+    sampling = Sampling(system, controllers, float(start["t"]), np.unique(begun))
     held: Mapping[str, Any] = {k: np.array(v) for k, v in header["parameters"].items()}
     count = 0
     for k, segment in enumerate(run.segments):

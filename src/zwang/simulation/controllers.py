@@ -18,7 +18,7 @@ import numpy as np
 from zwang.arguments.keywords import known_keywords
 from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.multibody.frozen import require_no_geometry
-from zwang.terms import FloatArray
+from zwang.terms import EPSILON, FloatArray
 from zwang.tracing.mixed_kernel import staged
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ __all__ = ["Controller", "Sample", "Sampling", "controller", "controllers_of"]
 
 #: Samples that are closer than this, relative to the period, are one instant.
 SAME_INSTANT = 1e-9
+#: Times of samples and of saved states are multiples of two numbers, off by so many roundings.
+ROUNDINGS = 8.0
 #: Sampling intervals whose states are compared with the full terms; later ones at powers of two.
 LOOKED_AT = 4
 #: What a law has given so far, besides nothing at all: None, nothing to set, or a parameter.
@@ -280,16 +282,33 @@ class _Readings:
         return float(found[0])
 
 
+def nearly(t: float, times: FloatArray) -> float:
+    """A time, or the one of ascending times that is the same but for rounding."""
+    k = int(np.searchsorted(times, t))
+    for other in times[max(k - 1, 0) : k + 1].tolist():
+        if abs(other - t) <= ROUNDINGS * EPSILON * abs(t):
+            return other
+    return t
+
+
 class Sampling:
     """Controllers of a simulation under way: when they are called next, and what they remember.
 
     Parameters
     ----------
     start : time of the simulation's start [s].
+    saved : times at which states are saved, if they are given.
     """
 
-    def __init__(self, system: System, controllers: Mapping[str, Controller], start: float) -> None:
+    def __init__(
+        self,
+        system: System,
+        controllers: Mapping[str, Controller],
+        start: float,
+        saved: FloatArray | None = None,
+    ) -> None:
         self.system, self.controllers, self.start = system, controllers, start
+        self.saved = saved
         self.readings = _Readings(system)
         self.done = dict.fromkeys(controllers, 0)
         self.states = {name: _copied(c.state) for name, c in controllers.items()}
@@ -304,8 +323,9 @@ class Sampling:
 
     @property
     def next(self) -> float:
-        """Time of the next sample [s]."""
-        return min(self._time(name, k) for name, k in self.done.items())
+        """Time of the next sample [s]; that of a saved state where rounding alone is between."""
+        t = min(self._time(name, k) for name, k in self.done.items())
+        return t if self.saved is None else nearly(t, self.saved)
 
     def act(self, t: float, y: FloatArray, held: Mapping[str, Any]) -> dict[str, Any]:
         """Call the controllers that are due at a time; the parameters from then on.

@@ -137,7 +137,8 @@ class Simulation:
             require_actions(self.system, self.events)
         self.sampling: Sampling | None = None
         if origin.controllers:
-            self.sampling = Sampling(self.system, origin.controllers, origin.t)
+            controllers, saved = origin.controllers, origin.times
+            self.sampling = Sampling(self.system, controllers, origin.t, saved)
         self.switching: SwitchingTimes | None = None
         self.t: list[FloatArray] = []
         self.y: list[FloatArray] = []
