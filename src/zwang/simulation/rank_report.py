@@ -62,11 +62,11 @@ def broken_row(
     v: FloatArray,
     t: FloatArray,
     p: FloatArray,
-) -> str:
+) -> tuple[str, int]:
     """Which of the rows left out is not met by a motion (nt, …), as a status; empty if all are.
 
-    Rows that depend on others follow from them only as long as their right sides agree: two drivers
-    of one angle may part at any time.
+    And the first state that does not meet it. Rows that depend on others follow from them only as
+    long as their right sides agree: two drivers of one angle may part at any time.
     """
     found = system.equations.residuals_at(q, v, t, p)
     left_out = {system.row_names[i] for i in rows}
@@ -81,17 +81,19 @@ def broken_row(
             begun = max(int(first) - 1, 0)
             there = scaled_rows_at(system.equations, q[first], v[first], float(t[first]), p)
             if deficit(there) < len(rows):
-                return (
-                    f"stopped at t = {t[-1]:.6g} s: {names[watched[k]]!r} followed from other "
+                status = (
+                    f"stopped at t = {t[first]:.6g} s: {names[watched[k]]!r} followed from other "
                     f"constraints near the start and was left out; from t = {t[begun]:.6g} s on it "
                     "says something of its own"
                 )
-            return (
-                f"stopped at t = {t[-1]:.6g} s by constraints that contradict each other: "
-                f"{names[watched[k]]!r} is missed by {values[first, watched[k]]:.3g} "
-                f"at t = {t[first]:.6g} s"
-            )
-    return ""
+            else:
+                status = (
+                    f"stopped at t = {t[first]:.6g} s by constraints that contradict each other: "
+                    f"{names[watched[k]]!r} is missed by {values[first, watched[k]]:.3g} "
+                    f"at t = {t[first]:.6g} s"
+                )
+            return status, int(first)
+    return "", len(t)
 
 
 def always_dependent(

@@ -725,20 +725,24 @@ class Simulation:
             self._end_in_conflict(float(at[conflict.state]), conflict.sentence, t, y)
             return True
         nq, idle = len(self.system.coordinates), program.idle_rows
-        status = broken_row(self.active, idle, states[:, :nq], states[:, nq:], at, self.p)
+        status, first = broken_row(self.active, idle, states[:, :nq], states[:, nq:], at, self.p)
         if status:
-            self._save(t, y)
+            self._keep_before(float(at[first]), t, y)
             self._end_broken(program, status)
         return bool(status)
 
     def _end_in_conflict(self, when: float, sentence: str, t: FloatArray, y: FloatArray) -> None:
         """End where constraints contradict each other, with the states before that."""
+        self._keep_before(when, t, y)
+        self._close()
+        self.status = f"stopped at t = {when:.6g} s: {sentence}"
+
+    def _keep_before(self, when: float, t: FloatArray, y: FloatArray) -> None:
+        """Save the states before a time, and keep what happened until then."""
         before = t < when
         self._save(t[before], y[before])
         self.ranks = [change for change in self.ranks if change.t < when]
         self.records = [record for record in self.records if record.t < when]
-        self._close()
-        self.status = f"stopped at t = {when:.6g} s: {sentence}"
 
     def _end_broken(self, program: Program, status: str) -> None:
         """End where a row that was left out is missed, or begin anew in absolute coordinates."""
