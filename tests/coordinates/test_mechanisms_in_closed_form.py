@@ -570,3 +570,44 @@ def test_a_driven_hinge_is_what_its_driver_says_on_the_constraints():
     for name in ("acceleration", "multipliers"):
         difference = np.abs(form.at(name, q, v, t) - plain.at(name, q, v, t)).max()
         assert difference <= ROUNDING * np.abs(plain.at(name, q, v, t)).max()
+
+
+def two_hinges(first, second):
+    """Two bars in space whose hinges have the names."""
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    arm = m.body("arm", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(0, 0, -1))
+    bob = m.body("bob", mass=2.0, inertia=(0.5, 0.6, 0.7), position=(0, 0, -2))
+    m.revolute(first, m.ground, arm, at=(0, 0, 0), axis="x")
+    m.revolute(second, arm, bob, at=(0, 0, -1), axis="y")
+    return m
+
+
+@pytest.mark.parametrize("names", [("alpha", "s"), ("s", "c"), ("c", "s"), ("s", "b")])
+def test_hinges_may_be_called_s_and_c(names):
+    """A hinge s became sin(s) in the cosine of another angle, or of itself."""
+    found = two_hinges(*names).derive(solve=False)
+    usual = two_hinges("alpha", "beta").derive(solve=False)
+    state = [0.3, -0.7], [0.5, 1.1]
+    for name in ("M", "Q"):
+        np.testing.assert_allclose(found.at(name, *state), usual.at(name, *state), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["g", "m_bob", "J_bob"])
+def test_a_hinge_by_the_name_of_a_letter_is_refused(name):
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    bob = m.body("bob", mass=1.0, inertia=0.1, position=(0, -1))
+    m.revolute(name, m.ground, bob, at=(0, 0))
+    with pytest.raises(zw.InputError, match=f"coordinate '{name}'.* stands for"):
+        m.derive()
+
+
+def test_joints_that_are_given_against_the_tree_are_noted():
+    """Their coordinates have the opposite sign of those in a run."""
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    bob = m.body("bob", mass=1.0, inertia=0.1, position=(0.4, 0, -1))
+    m.revolute("theta", bob, m.ground, at=(0, 0, 0))
+    form, run = m.derive(), m.simulate(until=0.2, save=0.1)
+    (note,) = (note for note in form.notes if "theta" in note)
+    assert "measured from ground to bob, with the opposite sign" in note
+    found = form.at("acceleration", [0.0], [0.0])
+    np.testing.assert_allclose(found, -run["theta.angle_acceleration"][:1], rtol=1e-9)

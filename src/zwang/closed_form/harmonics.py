@@ -95,7 +95,7 @@ def _of_one_angle(
     import sympy as sp
 
     k = next(k for k, x in enumerate(direction) if x)
-    s, c = sp.symbols("s c")
+    s, c = sp.Dummy("s"), sp.Dummy("c")  # a hinge may have either name
     total = sp.S.Zero
     for f, (re, im) in found.items():
         times = f[k] // direction[k]
@@ -105,7 +105,7 @@ def _of_one_angle(
             total += 2 * rational_number(re) * sp.chebyshevt(times, c)
             total -= 2 * rational_number(im) * s * sp.chebyshevu(times - 1, c)
     for lowered in (sp.expand(total), sp.rem(sp.expand(total), c**2 + s**2 - 1, c)):
-        yield sp.factor(lowered).subs({s: sp.sin(argument), c: sp.cos(argument)})
+        yield sp.factor(lowered).xreplace({s: sp.sin(argument), c: sp.cos(argument)})
 
 
 def _sum(found: Mapping[Frequency, tuple[Any, Any]], arguments: Sequence[Any]) -> sp.Expr:

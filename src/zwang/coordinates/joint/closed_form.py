@@ -30,7 +30,7 @@ from zwang.coordinates.joint.programs import JointConstants, JointCoordinateCach
 from zwang.coordinates.joint.tree import MOTIONS, STEPS, Branch, Tree
 from zwang.coordinates.joint.turns import TURNS, equal_moments, in_turns, turns_of
 from zwang.equations.contract import Equations
-from zwang.errors import AssemblyError, NotApplicableError
+from zwang.errors import AssemblyError, InputError, NotApplicableError
 from zwang.multibody.formula_letters import (
     DIGITS,
     LETTERS,
@@ -116,9 +116,18 @@ class ProjectedMechanism:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the angles are that stand for Euler parameters."""
+        """What the angles are that stand for Euler parameters, and of which sign others are."""
         found = []
         for branch in self.tree.branches:
+            if branch.reverse and branch.joint is not None and branch.links:
+                bodies = self.parts.bodies
+                child = bodies[branch.child].name
+                parent = "ground" if branch.parent < 0 else bodies[branch.parent].name
+                order = ", in the opposite order" if len(branch.links) > 1 else ""
+                found.append(
+                    f"joint {branch.joint.name} is given from {child} to {parent}: its coordinates "
+                    f"here are measured from {parent} to {child}, with the opposite sign{order}"
+                )
             axes = ["xyz"[axis] for axis in turns_of(branch)]
             if axes:
                 owner = _owner(self.tree, branch)
@@ -235,6 +244,15 @@ class ProjectedMechanism:
         tree, parts = self.tree, self.parts
         q, v = _names(tree)
         values = parts.defaults
+        for name in (*q, *v):
+            if name in self.letters:
+                number = self.letters[name][0]
+                raise InputError(
+                    f"the coordinate {name!r} of a closed form",
+                    must="have another name than the letters of numbers",
+                    but=f"{name} stands for '{number}'",
+                    advice="Call the joint otherwise.",
+                )
         return Definition(
             coordinates=q,
             velocities=v,
