@@ -208,3 +208,22 @@ def test_a_driver_against_friction_of_an_open_reaction_is_marked(mast, tmp_path)
     assert run.channels.determinate("table.position")
     path = run.to_csv(tmp_path / "run.csv", ["lift.effort"], units=True)
     assert ("indeterminate" in path.read_text(encoding="utf-8")) is mast
+
+
+def test_reports_and_studies_mark_it_too(tmp_path):
+    """The spindle of a lift was called determinate there, and starred in tables."""
+    from zwang.view.scene import statuses
+
+    m = zw.Mechanism(gravity=(0, 0, -9.81))
+    table = m.body("table", mass=10.0, inertia=(1, 1, 1), position=(0.3, 0, 1))
+    for name, x in (("guide", 0.0), ("mast", 0.6)):
+        m.prismatic(name, m.ground, table, at=(x, 0, 1), axis="z")
+    m.friction("guide", coefficient=0.15, radius=0.1)
+    m.force("side", table, lambda t: [50.0, 0.0, 0.0])
+    m.drive("lift", "guide.displacement", lambda t: 0.1 * t)
+    run = m.simulate(until=0.5, save=0.1)
+    assert set(map(str, statuses(run).values())) == {"indeterminate"}
+    plan = {"list": {"table.mass": [10.0]}, "until": 0.5, "outputs": ["peak(lift.effort)"]}
+    study = zw.study(m, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+    found = study.dataset["peak(lift.effort)"].attrs
+    assert "indeterminate" in str(found), found

@@ -274,11 +274,25 @@ class RunOutputs:
         segment = Segment(0, 1, self.system, values)
         t = np.array([self.begin])
         start = changed(blank_run(self.system), t=t, q=q[:1], v=v[:1], segments=(segment,))
+        is_open = self._friction_is_open(start)
         return frozenset(
             output
             for output, names in used.items()
-            if not all(determined(start, name) for name in names)
+            if names and (is_open or not all(determined(start, name) for name in names))
         )
+
+    def _friction_is_open(self, start: Run) -> bool:
+        """Whether friction uses a reaction that is left open, and with it the force of a driver.
+
+        At rest, as at a start, friction is zero whatever the reaction.
+        """
+        parts = self.system.mechanism
+        laws = () if parts is None else [x for x in parts.frictions if x.of_reaction]
+        if parts is None or not laws:
+            return False
+        known = start.channels.statuses()
+        names = (parts.owner(parts.constraints[law.constraint].name) for law in laws)
+        return not all(known.get(name, True) for name in names)
 
     def _open_channels(self, request: OutputRequest) -> list[str]:
         """Channels of an output that a motion may leave open."""

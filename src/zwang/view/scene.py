@@ -19,6 +19,7 @@ from zwang.multibody.frozen import Parts
 from zwang.multibody.inertia import cross
 from zwang.multibody.marker import Joint, Marker
 from zwang.multibody.pose import SCALAR
+from zwang.results.determined import motion_is_open
 from zwang.results.mechanism_run import parts_of
 from zwang.results.resample import at_times
 from zwang.results.run import Run
@@ -440,6 +441,8 @@ def statuses(run: Run) -> dict[str, Status | None]:
     large.
     """
     joints: Mapping[str, Joint] = parts_of(run).joints
+    if motion_is_open(run):
+        return dict.fromkeys(joints, Status.INDETERMINATE)
     rows = sum(len(rows) for rows in run.system.groups.values())
     if rows > PASSPORT_ROWS:
         return dict.fromkeys(joints)
