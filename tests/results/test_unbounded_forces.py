@@ -5,6 +5,7 @@ weight across asks it for an infinite force; without one, and at even speed, the
 """
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -268,3 +269,16 @@ def test_a_report_tells_the_force_of_a_joint_beside_an_unbounded_one():
     assert np.isclose(float(re.findall(r"<td class=n>(.*?)</td>", row)[0]), exact, rtol=1e-3)
     row = re.search(r"<tr><td>foot</td>.*?</tr>", reactions(run, run))[0]
     assert re.findall(r"<td class=n>(.*?)</td>", row)[::2] == ["unbounded", "0"]
+
+
+@pytest.mark.parametrize("high", [91, 97, 100, 122])
+def test_positions_that_are_passed_within_long_steps_are_placed_first(high):
+    """A change of rank is known to a hundredth of a second there, and forces have their pole."""
+    model = zw.read_model(Path(__file__).with_name("upright_lift.toml"))
+    run = model.simulate(parameters={"high": np.radians(high)})
+    (position,) = run.unbounded_forces
+    low, u = np.radians(20), np.linspace(0.0, 1.0, 1_000_001)
+    angle = low + (np.radians(high) - low) * u**3 * (10 - 15 * u + 6 * u**2)
+    upright = 10.0 * np.interp(np.pi / 2, angle, u)
+    assert abs(position.t - upright) < 1e-3
+    assert unbounded_at(run, "track.force.z") == position.t

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,8 @@ INSTANT = 1e-9
 NEARER, DISTANCES, STAYS = 0.25, 3, 0.5
 #: Parts of the greatest such force below which another value is rounding.
 NOTHING = 1e-8
+#: How often the place of a singular position is made better.
+LOOKS = 3
 #: Singular positions that are looked at: a motor back and forth passes many of them.
 MOST = 10
 
@@ -152,9 +154,13 @@ def _examined(run: Run, change: RankChange, drivers: frozenset[str]) -> Unbounde
     if not INSTANT * max(1.0, abs(t)) < farthest < np.inf:
         return None
     h = farthest * NEARER ** np.arange(DISTANCES)
-    beside = at_times(
-        _without(run, np.abs(run.t - t) < farthest), np.concatenate([t - h, (t + h)[::-1]])
-    )
+    kept = _without(run, np.abs(run.t - t) < 2.0 * farthest)
+    for _ in range(LOOKS):
+        beside = at_times(kept, np.concatenate([t - h, (t + h)[::-1]]))
+        better = _placed(sum(_sizes(beside, name) for name in change.names), beside.t, t)
+        if better is None or not abs(better - t) < farthest:
+            break
+        t = better
     load = _load(beside)
     growing = []
     for name in change.names:
@@ -166,6 +172,22 @@ def _examined(run: Run, change: RankChange, drivers: frozenset[str]) -> Unbounde
     if not growing:
         return None
     return UnboundedForces(_pole(beside, (own or others)[0], t), own, others, beside)
+
+
+def _placed(sizes: Any, times: FloatArray, t: float) -> float | None:
+    """Where a pole is by the states farthest from a time, which is known to parts of a step.
+
+    The inverse of a size falls to zero there, along a line on each side; None where these do not
+    meet, and there is no pole.
+    """
+    found = []
+    for one, two in ((0, 1), (-1, -2)):
+        near, far = 1.0 / sizes[two], 1.0 / sizes[one]
+        if not far > near > 0.0:
+            return None
+        found.append(float(times[two] + near * (times[two] - times[one]) / (far - near)))
+    middle, apart = float(np.mean(found)), abs(found[0] - found[1])
+    return middle if apart < abs(times[0] - t) else None
 
 
 def _without(run: Run, rows: np.ndarray) -> Run:
