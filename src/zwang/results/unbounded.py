@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -155,12 +155,14 @@ def _examined(run: Run, change: RankChange, drivers: frozenset[str]) -> Unbounde
         return None
     h = farthest * NEARER ** np.arange(DISTANCES)
     kept = _without(run, np.abs(run.t - t) < 2.0 * farthest)
+    beside = _beside(kept, t, h)
     for _ in range(LOOKS):
-        beside = at_times(kept, np.concatenate([t - h, (t + h)[::-1]]))
-        better = _placed(sum(_sizes(beside, name) for name in change.names), beside.t, t)
+        sizes = np.sum([_sizes(beside, name) for name in change.names], axis=0)
+        better = _placed(sizes, beside.t, t)
         if better is None or not abs(better - t) < farthest:
             break
         t = better
+        beside = _beside(kept, t, h)
     load = _load(beside)
     growing = []
     for name in change.names:
@@ -174,7 +176,12 @@ def _examined(run: Run, change: RankChange, drivers: frozenset[str]) -> Unbounde
     return UnboundedForces(_pole(beside, (own or others)[0], t), own, others, beside)
 
 
-def _placed(sizes: Any, times: FloatArray, t: float) -> float | None:
+def _beside(run: Run, t: float, h: FloatArray) -> Run:
+    """The run at distances before a time and after it."""
+    return at_times(run, np.concatenate([t - h, (t + h)[::-1]]))
+
+
+def _placed(sizes: FloatArray, times: FloatArray, t: float) -> float | None:
     """Where a pole is by the states farthest from a time, which is known to parts of a step.
 
     The inverse of a size falls to zero there, along a line on each side; None where these do not
