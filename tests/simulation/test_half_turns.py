@@ -63,6 +63,15 @@ def test_laws_that_go_on_over_full_turns_are_not_told(law):
     assert not _told(run)
 
 
+def test_a_law_that_is_zero_at_half_a_turn_is_not_told():
+    """Sines of both sides are 1e-16 and -1e-16 there, which is a large difference of nothing."""
+    m = _wheel(lambda c: -0.02 * np.sin(c["axle.angle"]))
+    start = m.assemble(velocity={"hold": {"axle.angle_rate": 9.0}})
+    run = m.simulate(start, until=2.0, save=0.01)
+    assert run["axle.angle"][-1] > 2.0 * np.pi
+    assert not _told(run)
+
+
 def test_a_law_that_jumps_is_not_told_before_half_a_turn():
     run = _wheel(lambda c: 1.0 * (1.0 - c["axle.angle"])).simulate(until=5.0)
     assert 1.9 < run["axle.angle"].max() < np.pi

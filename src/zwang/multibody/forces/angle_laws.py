@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AngleLaw"]
 
-#: Difference of efforts to both sides of half a turn, relative to the larger one, up to which they
-#: are equal: the sine of the nearest number to π is 1e-16, which a law may multiply.
+#: Difference of efforts to both sides of half a turn, relative to the largest at some angles, up to
+#: which they are equal: the sine of the nearest number to π is 1e-16, which a law may multiply.
 SAME_EFFORT = 1e-9
+#: These angles, besides half a turn.
+ELSEWHERE = (0.0, 0.5 * np.pi, -0.5 * np.pi, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,9 @@ class AngleLaw:
         """Whether the effort is another one at π than at −π, the others as they are."""
         p = np.concatenate([np.zeros(0), *(np.ravel(parameters[n]) for n in self.parameters)])
         both = [self._effort({**read, angle: side}, t, p) for side in (np.pi, -np.pi)]
-        largest = max(abs(both[0]), abs(both[1]))
+        largest = max(
+            *map(abs, both), *(abs(self._effort({**read, angle: x}, t, p)) for x in ELSEWHERE)
+        )
         return bool(abs(both[0] - both[1]) > SAME_EFFORT * largest)
 
     def _effort(self, read: Mapping[str, float], t: float, p: FloatArray) -> float:
