@@ -415,3 +415,17 @@ def test_determined_is_what_a_single_start_says(seed):
         stacked = np.linalg.matrix_rank(np.concatenate([M[i] / np.abs(M[i]).max(), A[i]]), tol=1e-9)
         definite = np.linalg.eigvalsh(M[i])[0] >= -1e-9 * np.abs(M[i]).max()
         assert found[i] == (stacked == n and definite), i
+
+
+@pytest.mark.parametrize("values", [[1.0, -1.0], [-1.0, 1.0], [np.nan, 1.0]])
+def test_a_wrong_value_of_one_trajectory_leaves_the_others(values):
+    """The first was taken for an example of all."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    arm = m.body("arm", mass=1.0, inertia=0.1, position=(0.5, 0))
+    m.revolute("pin", m.ground, arm, at=(0, 0))
+    runs = m.simulate_many(parameters={"arm.mass": values}, until=0.1)
+    assert runs.finished.tolist() == [x > 0.0 for x in values]
+    with pytest.raises(zw.InputError, match=r"arm\.mass"):
+        m.simulate_many(parameters={"arm.mass": [-1.0, np.nan]}, until=0.1)
+    with pytest.raises(zw.ZwangError, match=r"'arm\.mas'"):
+        m.simulate_many(parameters={"arm.mas": [1.0, 1.0]}, until=0.1)

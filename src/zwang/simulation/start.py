@@ -6,7 +6,7 @@ in one call; only a start at which there is something to remark is looked at by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from zwang.arguments.states import refuse_pair, single_time
 from zwang.equations.many_states import all_regular, determined, terms_at
-from zwang.errors import InputError, ZwangError, shown
+from zwang.errors import InputError, UnknownNameError, ZwangError, shown
 from zwang.integrators.settings import Settings
 from zwang.simulation.ensemble_programs import EnsembleStarts, ProgramGroups, select_programs
 from zwang.simulation.options import UNREMARKABLE, listed_states, require_law, require_start
@@ -143,6 +143,27 @@ class Starts:
                 self.notes[i] = (*self.notes.get(i, ()), *notes)
 
 
+def _require_some(
+    system: System, values: Mapping[str, FloatArray], varied: Container[str], count: int
+) -> None:
+    """Refuse unknown names and wrong shapes, and numbers that are wrong for all trajectories.
+
+    One that is wrong for some is the reason why these fail.
+    """
+    refusal: InputError | None = None
+    for i in range(max(count, 1)):
+        try:
+            system.parameter_vector({k: x[i] if k in varied else x for k, x in values.items()})
+        except InputError as error:
+            refusal = refusal or error
+            if isinstance(error, UnknownNameError) or not any(k in varied for k in values):
+                break
+        else:
+            return
+    if refusal is not None:
+        raise refusal
+
+
 def parameter_rows(
     system: System, values: Mapping[str, FloatArray], count: int
 ) -> tuple[FloatArray, dict[int, str]]:
@@ -218,9 +239,8 @@ def _broadcast(
             but=f"has {', '.join(f'{count} of {name}' for name, count in sizes.items())}",
         )
     count = next(iter(sizes.values()), 1)
-    system.parameter_vector(  # refuses unknown names and wrong shapes
-        {k: x[0] if f"parameter {k!r}" in sizes and count else x for k, x in values.items()}
-    )
+    varied = {k for k in values if f"parameter {k!r}" in sizes and count}
+    _require_some(system, values, varied, count)
     spread = {
         name: value
         if f"parameter {name!r}" in sizes
