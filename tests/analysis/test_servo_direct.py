@@ -136,7 +136,7 @@ def rod_in_functions(unit=1.0, factor=1.0) -> zw.System:
 
 
 def swung(unit=1.0, factor=1.0) -> ServoSolution:
-    """The mass after the car has moved to and fro for 20 s."""
+    """The mass after the car has moved forth and back for 20 s."""
     return (
         rod_in_functions(unit, factor)
         .servo(

@@ -123,9 +123,9 @@ def test_numbers_of_parts_may_have_units(model):
 
 
 def test_a_name_that_is_like_none_leads_to_dotted_names(model):
-    told = call("check", model, "--set", "lenght=1.5", code=1)
+    told = call("check", model, "--set", "lengh_of_it=1.5", code=1)
     assert "Numbers of parts have dotted names: rod.mass." in told
-    told = call("check", model, "--set", "hevy=1.5", code=1)
+    told = call("check", model, "--set", "heavvy=1.5", code=1)
     assert "Did you mean 'heavy'?" in told
     assert "dotted" not in told
 
