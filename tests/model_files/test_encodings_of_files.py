@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from zwang.cli.app import app
 
 TEXT = rod_on_a_pin.MODEL.replace("mass = 1\n", 'mass = "1 kg" # Länge\n')
-WRONG = TEXT.replace("position = [0.5", "posotion = [0.5")
+WRONG = TEXT.replace("position = [0.5", "pos1tion = [0.5")
 LINE = 1 + TEXT.splitlines().index('mass = "1 kg" # Länge')
 
 
@@ -45,9 +45,9 @@ def test_marks_and_line_ends_of_editors_are_read(tmp_path, monkeypatch, command,
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_lines_are_counted_alike(tmp_path, end, encoding):
     code, told = called("check", tmp_path, WRONG.replace("\n", end).encode(encoding))
-    line = 1 + WRONG.splitlines().index("posotion = [0.5, 0, 0]")
+    line = 1 + WRONG.splitlines().index("pos1tion = [0.5, 0, 0]")
     assert code == 1
-    assert f"odd.toml, line {line}, key body.rod.posotion" in told
+    assert f"odd.toml, line {line}, key body.rod.pos1tion" in told
 
 
 @pytest.mark.parametrize("command", ["check", "run"])

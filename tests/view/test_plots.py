@@ -286,7 +286,7 @@ def test_a_dollar_is_money_where_it_begins_no_formula(style):
 @pytest.mark.parametrize("height", [0.0, 1e6])
 @pytest.mark.parametrize("damping", [0.0, 0.05])
 def test_the_height_of_a_mechanism_does_not_hide_what_dampers_take(height, damping):
-    """A potential is known but for a constant: at 1e6 m it is 2e6 times what goes forth and back."""
+    """A potential is known but for a constant: at 1e6 m it is 2e6 times what swings."""
     m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
     rod = m.body("rod", inertia=zw.inertia.rod(1.0, 1.0), position=(0.5, height))
     m.revolute("pin", m.ground, rod, at=(0, height))
