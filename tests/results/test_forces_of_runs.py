@@ -12,6 +12,7 @@ import pytest
 import zwang as zw
 from zwang import library
 from zwang.multibody.wrench import joint_wrench
+from zwang.programs import at_states
 from zwang.programs.at_states import told_at_states
 from zwang.programs.blocks.forces import WRENCH
 from zwang.results.forces import (
@@ -116,6 +117,29 @@ def _in_doubt(forces: MechanismForces, rank: int | None) -> np.ndarray:
     """States that the kernel of a number of dependent rows does not tell of."""
     kernel, numbers = forces._ends.kernel("wrenches", rank, forces.p)
     return told_at_states(kernel, forces.y, forces.t, numbers, LIMITS, WRENCH)[1]
+
+
+@pytest.mark.parametrize("states", [8, 21, 40])
+def test_tables_that_go_past_the_caches_hold_the_same(
+    monkeypatch: pytest.MonkeyPatch, states: int
+) -> None:
+    """Three states of the fan are in doubt, which places and marks tell."""
+    run = _fan(3, planar=True, seed=3).simulate(until=0.2, save=0.2 / (states - 1))
+    q, v = run.q.copy(), run.v.copy()
+    v[[0, 5, states - 1]] = np.nan
+    forces = forces_of(run.system.equations, q, v, run.t, run.parameters)
+    assert isinstance(forces, MechanismForces)
+    found = []
+    for rank in forces._ends.ranks:
+        kernel, numbers = forces._ends.kernel("wrenches", rank, forces.p)
+        told = []
+        for large in (0.0, np.inf):
+            monkeypatch.setattr(at_states, "LARGE", large)
+            told.append(told_at_states(kernel, forces.y, forces.t, numbers, LIMITS, WRENCH))
+        for one, other in zip(*told, strict=True):
+            assert np.array_equal(one, other, equal_nan=True)
+        found.append(told[0][1].tolist())
+    assert sorted({0, 5, states - 1}) in found
 
 
 #: Of multipliers where constraints that are missed by 1e-4 are all that keeps rows apart.

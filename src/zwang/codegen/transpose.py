@@ -2,8 +2,9 @@
 
     beside(out, y, first, column)
     apart(table, first, side, row)
+    apart_to_memory(table, first, side, row)
 
-A kernel in lanes takes arrays [entry][lane], and runs have arrays [state][entry]. Both functions
+A kernel in lanes takes arrays [entry][lane], and runs have arrays [state][entry]. They
 transpose eight by eight numbers at a time in vectors, which compilers do not find by themselves:
 they cannot know that arrays do not overlap. Number by number it takes longer than many kernels.
 """
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["WIDTH", "apart", "beside"]
+__all__ = ["LINE", "STREAMED", "WIDTH", "apart", "apart_to_memory", "beside"]
 
 #: Lanes, and states that are transposed together.
 WIDTH = NODES
+#: Columns of tables that are written past the caches: a force and a moment.
+STREAMED = 6
+#: Bytes of a line of memory, which is written past the caches as a whole or not at all.
+LINE = 64
 
 
 def beside(out: Array, y: Array, first: int, column: int) -> None:
@@ -43,6 +48,15 @@ def apart(table: Array, first: int, side: Array, row: int) -> None:
     states[...] = side[row : row + table.shape[1], : len(states)].T
 
 
+def apart_to_memory(table: Array, first: int, side: Array, row: int) -> None:
+    """The same of `WIDTH` states and `STREAMED` columns, past the caches.
+
+    Row `first` begins where a line of memory does. What is larger than the caches would only drive
+    out of them what is still to be read, and be read itself before it is written.
+    """
+    table[first : first + WIDTH] = side[row : row + STREAMED].T
+
+
 def _loops(name: str) -> Callable[..., None]:
     """What writes a function into a loop, see `zwang.codegen.loops.transpose`."""
 
@@ -54,5 +68,5 @@ def _loops(name: str) -> Callable[..., None]:
     return compiled
 
 
-for _function in (beside, apart):
+for _function in (beside, apart, apart_to_memory):
     _function.compiled = _loops(_function.__name__)  # pyright: ignore[reportFunctionMemberAccess] - how it is compiled

@@ -9,7 +9,7 @@ import numpy as np
 from zwang.codegen.call import call
 from zwang.codegen.jit import inlined, loop
 from zwang.codegen.kernel import address
-from zwang.codegen.transpose import WIDTH, apart, beside
+from zwang.codegen.transpose import LINE, STREAMED, WIDTH, apart, apart_to_memory, beside
 
 if TYPE_CHECKING:
     from zwang.codegen.kernel import Kernel
@@ -30,6 +30,9 @@ SIDE_BY_SIDE = WIDTH
 #: Numbers that the output of a kernel of forces begins with: squares of an error and of what it is
 #: an error of, twice, and 0, or a mark of the state: of the kernel that is for it.
 DOUBTS = 5
+#: Bytes of tables from which on they are written past the caches: second ones hold 1 to 2 MB, and
+#: what is asked for next are states, which are of that size, too. From 10 to 24 MB a sixth is won.
+LARGE = 8e6
 #: Numbers of states, of which there are none, and their marks.
 NO_STATE, NO_MARK = np.zeros(0, dtype=np.int64), np.zeros(0)
 
@@ -70,13 +73,27 @@ def told_at_states(
     marks : of these states what the kernel says of them, and −1 where errors are too large.
     """
     (q, v, *_), size, count = kernel.inputs, kernel.outputs[0].size, len(y)
-    tables, marks = np.empty(((size - DOUBTS) // columns, count, columns)), np.empty(count)
+    shape, marks = ((size - DOUBTS) // columns, count, columns), np.empty(count)
+    large = columns == STREAMED and np.prod(shape) * marks.itemsize >= LARGE
+    tables = _in_lines(*shape) if large else np.empty(shape)
+    told = _told_to_memory if large else _told_at_states
     sizes, work = (kernel.lanes, q.size, v.size, size), kernel.work()
     given = y, np.ascontiguousarray(t, dtype=float), p
-    if _told_at_states(kernel.address, *given, tables, marks, limits, sizes, work):
+    found = told(kernel.address, *given, tables, marks, limits, sizes, work)
+    tables = tables[:, :count]
+    if found:
         doubtful = np.flatnonzero(marks)
         return tables, doubtful, marks[doubtful]
     return tables, NO_STATE, NO_MARK
+
+
+def _in_lines(tables: int, count: int, columns: int) -> FloatArray:
+    """Tables of so many rows, and more, up to whole blocks that begin where lines of memory do."""
+    rows = -(-count // WIDTH) * WIDTH
+    size, spare = tables * rows * columns, LINE // 8
+    flat = np.empty(size + spare)
+    begin = -address(flat) % LINE // 8
+    return flat[begin : begin + size].reshape(tables, rows, columns)
 
 
 def joined(q: FloatArray, v: FloatArray) -> FloatArray:
@@ -115,22 +132,45 @@ def _told_at_states(kernel, y, t, p, tables, marks, limits, sizes, work):
     lanes, nq, nv, size = sizes
     Q, V, T = np.empty((nq, lanes)), np.empty((nv, lanes)), np.empty((1, lanes))
     side = np.empty((size + WIDTH, lanes))
-    count, columns = y.shape[0], tables.shape[2]
     first, doubtful = 0, 0
-    while first < count:
+    while first < y.shape[0]:
         put_beside(y, t, first, Q, V, T)
         call(kernel, Q, V, T, p, side, work)
-        last = min(lanes, count - first)
-        for k in range(last):
-            mark = side[4, k]
-            if mark == 0.0 and in_doubt(side, k, limits):
-                mark = -1.0
-            marks[first + k] = mark
-            if mark != 0.0:
-                doubtful += 1
+        doubtful += mark_doubts(side, first, limits, marks)
         for n in range(tables.shape[0]):
-            apart(tables[n], first, side, DOUBTS + n * columns)
+            apart(tables[n], first, side, DOUBTS + n * tables.shape[2])
         first += lanes
+    return doubtful
+
+
+@loop
+def _told_to_memory(kernel, y, t, p, tables, marks, limits, sizes, work):
+    """The same for tables of `_in_lines`."""
+    lanes, nq, nv, size = sizes
+    Q, V, T = np.empty((nq, lanes)), np.empty((nv, lanes)), np.empty((1, lanes))
+    side = np.empty((size, lanes))
+    first, doubtful = 0, 0
+    while first < y.shape[0]:
+        put_beside(y, t, first, Q, V, T)
+        call(kernel, Q, V, T, p, side, work)
+        doubtful += mark_doubts(side, first, limits, marks)
+        for n in range(tables.shape[0]):
+            apart_to_memory(tables[n], first, side, DOUBTS + n * STREAMED)
+        first += lanes
+    return doubtful
+
+
+@inlined
+def mark_doubts(side, first, limits, marks):
+    """What a kernel says of the states from the first on, and how many are in doubt."""
+    doubtful = 0
+    for k in range(min(side.shape[1], marks.shape[0] - first)):
+        mark = side[4, k]
+        if mark == 0.0 and in_doubt(side, k, limits):
+            mark = -1.0
+        marks[first + k] = mark
+        if mark != 0.0:
+            doubtful += 1
     return doubtful
 
 

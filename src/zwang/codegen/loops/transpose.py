@@ -10,9 +10,9 @@ from llvmlite import ir
 from zwang.codegen.loops.code import FunctionCode
 from zwang.codegen.loops.kinds import Array
 from zwang.codegen.loops.values import BYTE, REAL, WORD
-from zwang.codegen.transpose import WIDTH
+from zwang.codegen.transpose import LINE, STREAMED, WIDTH
 
-__all__ = ["write_apart", "write_beside"]
+__all__ = ["write_apart", "write_apart_to_memory", "write_beside"]
 
 _VECTOR = ir.VectorType(REAL, WIDTH)
 #: Tables, one behind the other, that are written after one whose memory is fetched meanwhile.
@@ -79,6 +79,23 @@ def write_apart(code: FunctionCode, table: Array, first: Any, side: Array, row: 
             t.cover(columns, tile, None)
 
 
+def write_apart_to_memory(
+    code: FunctionCode, table: Array, first: Any, side: Array, row: Any
+) -> None:
+    """The same of `WIDTH` rows of `STREAMED` numbers, whole lines of memory without a gap."""
+    t, b = _Tiles(code), code.builder
+    begin = b.mul(code.word(row), WORD(WIDTH))
+    columns = [t.vector(side, b.add(begin, WORD(WIDTH * j))) for j in range(STREAMED)]
+    rows = t.transposed([*columns, *columns[: WIDTH - STREAMED]])
+    start = b.mul(code.word(first), WORD(STREAMED))
+    for line in range(STREAMED):  # of the numbers of all rows, one after the other
+        places = [divmod(line * WIDTH + k, STREAMED) for k in range(WIDTH)]
+        one, two = places[0][0], places[-1][0]  # a line has numbers of two rows
+        mask = _constant([j + WIDTH * (k - one) for k, j in places])
+        vector = b.shuffle_vector(rows[one], rows[two], mask)
+        t.store_to_memory(vector, table, b.add(start, WORD(line * WIDTH)))
+
+
 class _Tiles:
     """Tiles of eight by eight numbers in compiled code."""
 
@@ -106,6 +123,12 @@ class _Tiles:
     def store(self, vector: Any, array: Array, place: Any) -> None:
         """Write eight numbers."""
         self.builder.store(vector, self._pointer(array, place), align=8)
+
+    def store_to_memory(self, vector: Any, array: Array, place: Any) -> None:
+        """Write a line of memory past the caches, which neither read it before nor keep it."""
+        store = self.builder.store(vector, self._pointer(array, place), align=LINE)
+        hint = self.builder.module.add_metadata([ir.IntType(32)(1)])
+        store.set_metadata("nontemporal", hint)
 
     def copy(self, source: Array, at: Any, target: Array, to: Any) -> None:
         """Copy one number."""
@@ -148,4 +171,9 @@ class _Tiles:
 def _mask(span: int, shift: int) -> Any:
     """Which of the numbers of two vectors one takes that keeps those of its own half."""
     places = [k + WIDTH - span + shift if k & span else k + shift for k in range(WIDTH)]
+    return _constant(places)
+
+
+def _constant(places: list[int]) -> Any:
+    """The mask of a shuffle."""
     return ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), places)
