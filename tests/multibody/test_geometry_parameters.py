@@ -239,3 +239,118 @@ def test_one_number_is_not_taken_apart():
     with pytest.raises(zw.InputError, match="'a' must not be taken apart, as it is one number"):
         list(m.parameter("a", 1.0))
     assert len(list(m.parameter("r", (1.0, 2.0, 3.0)))) == 3
+
+
+#: Functions of parameters, their defaults, other values, and what a change of all by one share, or
+#: none of the changes, tells nothing of.
+FUNCTIONS = {
+    "quotient": (lambda a, b: b / a, (3.0, 4.0), (3.0, 9.0)),
+    "quotient of both": (lambda a, b: b / a, (3.0, 4.0), (5.0, 6.0)),
+    "angle": (np.arctan2, (0.5, 0.7), (3.0, 0.7)),
+    "difference of equal ones": (lambda a, b: a - b, (1.0, 1.0), (3.0, 1.0)),
+    "bound": (lambda a, _: np.maximum(a, 1.0), (0.5, 1.0), (3.0, 1.0)),
+    "root": (lambda a, b: np.sqrt(a * a + b * b) - 5.0, (3.0, 4.0), (5.0, 12.0)),
+    "flat at the default": (lambda a, b: (a - 3.0) ** 3 + b, (3.0, 1.0), (4.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_whatever_function_of_parameters_a_number_is_it_follows(name):
+    f, defaults, values = FUNCTIONS[name]
+
+    def built(a, b):
+        m = zw.Mechanism(plane="xz", gravity=(0, 0, 0))
+        one, other = m.parameter("a", a), m.parameter("b", b)
+        body = m.body("body", mass=1.0, inertia=0.1)
+        m.prismatic("rail", m.ground, body, at=(0, 0, 0), axis="x")
+        m.force("push", body, (f(one, other), 0, 0))
+        return m
+
+    m, given = built(*defaults), dict(zip("ab", values, strict=True))
+    wanted = 0.5 * f(*values)  # x = F t²/2m
+    runs = m.simulate_many(until=1.0, parameters={k: [x] for k, x in given.items()})
+    states = m.solve(parameters=given).acceleration[0]
+    ends = [m.simulate(until=1.0, parameters=given)["body.x"][-1], runs[0]["body.x"][-1]]
+    np.testing.assert_allclose([*ends, 0.5 * states], wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_an_axis_by_two_legs_of_a_slope_turns():
+    """g sin α cos α t²/2 along x and g sin² α t²/2 down, of slopes of any size."""
+
+    def built(rise=3.0, run=4.0):
+        m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+        h, w = m.parameter("rise", rise), m.parameter("run", run)
+        box = m.body("box", mass=2.0, inertia=0.1)
+        m.prismatic("rail", m.ground, box, at=(0, 0, 0), axis=(w, 0, -h))
+        return m
+
+    for rise, run in ((1.0, 1.0), (4.0, 4.0), (3.0, 1.0)):
+        end = built().simulate(until=1.0, parameters={"rise": rise, "run": run})["box.position"][-1]
+        sine, cosine = rise / np.hypot(rise, run), run / np.hypot(rise, run)
+        wanted = 0.5 * 9.81 * sine * np.array([cosine, 0.0, -sine])
+        np.testing.assert_allclose(end, wanted, atol=1e-9)
+
+
+def test_closed_forms_refuse_letters_that_enter_by_a_quotient():
+    sympy = pytest.importorskip("sympy")
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    s, c = m.parameter("s", 0.6), m.parameter("c", 0.8)
+    box = m.body("box", mass=2.0, inertia=0.18)
+    m.prismatic("u", m.ground, box, at=(0, 0, 0), axis=(c, 0, -s))
+    with pytest.raises(zw.ZwangError, match="polynomial"):
+        m.derive(parameters={"s": sympy.Symbol("s"), "c": sympy.Symbol("c")})
+
+
+def cart():
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    m.body("cart", mass=0.8, inertia=0.01)
+    m.prismatic("rail", m.ground, "cart", at=(0, 0), axis="x")
+    return m
+
+
+MOVED = {"rail.at_a": (0.1, 0.0)}
+
+
+def test_the_law_of_a_motor_reads_the_joint_as_its_points_are():
+    m = cart()
+    m.actuator("motor", "rail.displacement", lambda c: -10.0 * c["rail.displacement"])
+    run = m.simulate(until=0.5, save=0.25, parameters=MOVED)
+    np.testing.assert_allclose(run["rail.displacement"][0], -0.1)
+    np.testing.assert_allclose(run["motor.effort"], -10.0 * run["rail.displacement"], atol=1e-9)
+    np.testing.assert_allclose(
+        run["rail.displacement"], -0.1 * np.cos(np.sqrt(12.5) * run.t), atol=1e-7
+    )
+    assert abs(m.equilibrium(parameters=MOVED)["rail.displacement"]) < 1e-12
+    many = m.simulate_many(until=0.5, save=0.25, parameters={"rail.at_a": [(0.0, 0.0), (0.1, 0.0)]})
+    np.testing.assert_allclose(many[1].q, run.q, atol=1e-10)  # within the tolerance, 1e-9
+
+
+def test_drivers_and_couplers_hold_the_joint_as_its_points_are():
+    m = cart()
+    m.drive("jack", "rail.displacement", lambda t: 0.2 + 0.0 * t)
+    assert m.simulate(until=0.1, parameters=MOVED)["rail.displacement"][-1] == pytest.approx(0.2)
+    m = zw.Mechanism(plane="xy", gravity=(0, 0))
+    for name, y in (("one", 0.0), ("two", 1.0)):
+        m.body(name, mass=1.0, inertia=1.0, position=(0, y))
+        m.revolute(f"pin_{name}", m.ground, name, at=(0, y))
+    m.couple("belt", "pin_one.angle", "pin_two.angle", 2.0)
+    m.force("push", "one", (0, 1.0), at=(1.0, 0))
+    moved = m.simulate(until=1.0, parameters={"pin_one.at_b": (0.3, 0.0)})
+    np.testing.assert_allclose(moved["pin_one.angle_rate"], 2 * moved["pin_two.angle_rate"])
+
+
+def test_copies_of_a_joints_points_are_not_given():
+    m = cart()
+    m.actuator("motor", "rail.displacement", lambda c: -10.0 * c["rail.displacement"])
+    assert not any(name.startswith("motor") for name in m.system.parameters)
+    with pytest.raises(
+        zw.InputError, match=r"'motor.at_a_0' must be that of the joint, 'rail.at_a'"
+    ):
+        m.simulate(until=0.1, parameters={"motor.at_a_0": (0.1, 0.0)})
+    with pytest.raises(zw.InputError) as refused:
+        m.simulate(until=0.1, parameters={"rail.at_c": (0.1, 0.0)})
+    assert "motor" not in str(refused.value)
+    stored = {**m.system.parameters, **MOVED, "motor.at_a_0": (0.1, 0.0)}  # as of earlier versions
+    np.testing.assert_array_equal(
+        m.simulate(until=0.1, parameters=stored).q, m.simulate(until=0.1, parameters=MOVED).q
+    )

@@ -168,28 +168,38 @@ class Parameters:
     Parameters
     ----------
     defaults : name → value.
+    copied : of these the names of copies, which follow what they are copies of and are not shown.
     """
 
-    def __init__(self, defaults: Mapping[str, np.ndarray]) -> None:
+    def __init__(
+        self, defaults: Mapping[str, np.ndarray], copied: Mapping[str, str] | None = None
+    ) -> None:
         self._values: dict[str, Any] = {}
         self._slots: dict[str, tuple[int, int, tuple[int, ...]]] = {}
         start = 0
+        self._copied = dict(copied or {})
         for name, value in defaults.items():
+            self._slots[name] = (start, start + value.size, value.shape)
+            start += value.size
+            if name in self._copied:
+                continue
             # Arrays that cannot be written to: runs share them.
             self._values[name] = float(value) if value.ndim == 0 else value.copy()
             if value.ndim:
                 self._values[name].setflags(write=False)
-            self._slots[name] = (start, start + value.size, value.shape)
-            start += value.size
+        places = [range(*self._slots[name][:2]) for pair in self._copied.items() for name in pair]
+        self._copies = np.array([i for place in places[::2] for i in place], dtype=int)
+        self._sources = np.array([i for place in places[1::2] for i in place], dtype=int)
         self._vector = np.concatenate([np.zeros(0), *(x.ravel() for x in defaults.values())])
 
     def by_name(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All values by name, defaults replaced by those given."""
-        return {**self._values, **(given or {})}
+        given = {name: x for name, x in (given or {}).items() if name not in self._copied}
+        return {**self._values, **given}
 
     def is_default(self, name: str, value: Any) -> bool:
         """Whether a value is the very default that `by_name` gave."""
-        return value is self._values[name]
+        return name in self._values and value is self._values[name]
 
     def are_defaults(self, given: Mapping[str, Any]) -> bool:
         """Whether values are all of the very defaults that `by_name` gave, in their order."""
@@ -210,7 +220,7 @@ class Parameters:
             return result
         for name, value in given.items():
             if name not in self._slots:
-                raise UnknownNameError("parameter", name, self._slots)
+                raise UnknownNameError("parameter", name, self._values)
             if self.is_default(name, value):
                 continue
             start, end, shape = self._slots[name]
@@ -225,7 +235,29 @@ class Parameters:
                     but=f"has shape {array.shape}",
                 )
             result[start:end] = array.ravel()
+        if len(self._copies):
+            self._copy(result, given)
         return result
+
+    def _copy(self, p: FloatArray, given: Mapping[str, Any]) -> None:
+        """Copies of what has been given.
+
+        Raises
+        ------
+        InputError : a copy is given with a value that its source has not.
+        """
+        wanted = p.copy()
+        wanted[self._copies] = p[self._sources]
+        for name in given.keys() & self._copied.keys():
+            source, value = self._copied[name], self.of(p, name)
+            if not np.array_equal(value, self.of(wanted, name)):
+                raise InputError(
+                    f"parameter {name!r}",
+                    must=f"be that of the joint, {source!r}",
+                    but=f"is given as {value.tolist()} beside {self.of(p, source).tolist()}",
+                    advice=f"Change {source!r} instead, and omit it.",
+                )
+        p[:] = wanted
 
     def of(self, p: FloatArray, name: str) -> FloatArray:
         """One of them out of a flat array."""
@@ -238,4 +270,5 @@ class Parameters:
         for name, value in values.items():
             start, end, _ = self._slots[name]
             result[start:end] = np.ravel(value)
+        result[self._copies] = result[self._sources]
         return result

@@ -156,8 +156,10 @@ class Equations(ABC):
 
     def free_parameter(self, name: str) -> bool:
         """Whether a parameter may be any finite number, from which no other follows."""
-        geometry = self.definition.geometry
+        geometry, copied = self.definition.geometry, self.definition.copied
         if geometry is not None and (name in geometry.names or name in geometry.derived):
+            return False
+        if name in copied or name in copied.values():
             return False
         return name in self.definition.parameters
 
@@ -165,7 +167,7 @@ class Equations(ABC):
         """The flat array p with the numbers that follow from its parameters of geometry."""
         geometry = self.definition.geometry
         if geometry is None:
-            return p
+            return self._parameters.changed(p, {})
         return self._parameters.changed(
             p, geometry.expanded({name: self._parameters.of(p, name) for name in geometry.names})
         )
@@ -176,7 +178,7 @@ class Equations(ABC):
 
     @computed_once
     def _parameters(self) -> Parameters:
-        return Parameters(self.definition.parameters)
+        return Parameters(self.definition.parameters, self.definition.copied)
 
     def arguments(
         self, q: Any, v: Any, t: Any, parameters: Mapping[str, Any] | None

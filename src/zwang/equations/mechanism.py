@@ -127,12 +127,9 @@ class MechanismEquations(Equations):
         """The flat array p with the numbers that follow from its parameters of geometry."""
         geometry = self.parts.geometry
         if geometry is None:
-            return p
-        numbers, slots = self.parts.at_vector(p).all_parameters, self.parts.slots
-        result = p.copy()
-        for name in geometry.derived:
-            result[slice(*slots[name])] = numbers[name].ravel()
-        return result
+            return self._parameters.changed(p, {})
+        values = {name: self._parameters.of(p, name) for name in geometry.names}
+        return self._parameters.changed(p, geometry.following(values))
 
     def parameter_vector(self, parameters: Mapping[str, Any] | None = None) -> FloatArray:
         """All parameters as one flat array; masses and inertias no body can have are refused."""

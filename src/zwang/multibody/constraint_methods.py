@@ -158,7 +158,8 @@ class ConstraintBuilder(MechanismBuilder):
             law = driver_law(name, joint, element.law.kinds, quantity, value, constants)
             own = {**element.numbers, **constants.numbers}
             numbers = {k: own[k] for k in law.shapes}
-            self._constraints.append(Element(name, law, joint.bodies, numbers))
+            copied = {k: f"{element.name}.{k}" for k in numbers if k in element.numbers}
+            self._constraints.append(Element(name, law, joint.bodies, numbers, copied))
             self._joints[name] = Joint(
                 name,
                 None,
@@ -202,9 +203,9 @@ class ConstraintBuilder(MechanismBuilder):
                 known = self.joint_coordinate_names()
                 raise UnknownNameError(f"coordinate of coupler {name!r}", what, known)
             joints.append((joint, self._element_of(joint), quantity))
-        law, numbers = coupler_law(name, joints, ratio)
+        law, numbers, copied = coupler_law(name, joints, ratio)
         bodies = joints[0][0].bodies + joints[1][0].bodies
-        self._constraints.append(Element(name, law, bodies, numbers))
+        self._constraints.append(Element(name, law, bodies, numbers, copied))
         self._joints[name] = Joint(name, None, bodies, None, None, None, (name,), couples=first)
         self._accept("coupler", name)
 

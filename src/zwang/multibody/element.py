@@ -33,6 +33,8 @@ __all__ = [
     "ElementLaw",
     "LawConstants",
     "TracedLaw",
+    "numbers_of",
+    "own_numbers",
     "trace_constraint",
     "trace_force",
 ]
@@ -109,12 +111,37 @@ class Element:
     law : how it computes.
     bodies : indices of its bodies, −1 for the ground.
     numbers : its own numbers by name; each is a parameter ``name.number`` of the mechanism.
+    copied : number of its own → parameter of a joint that it is a copy of.
     """
 
     name: str
     law: ElementLaw
     bodies: tuple[int, ...]
     numbers: Mapping[str, np.ndarray]
+    copied: Mapping[str, str] = field(default_factory=dict)
+
+
+def numbers_of(
+    joints: Sequence[tuple[Any, Element, str]],
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Numbers of joints for an element that looks at several, and what they are copies of.
+
+    Parameters
+    ----------
+    joints : each with its element and a coordinate of it.
+    """
+    numbers: dict[str, Any] = {}
+    copied: dict[str, str] = {}
+    for k, (_, element, _) in enumerate(joints):
+        numbers |= {f"{key}_{k}": value for key, value in element.numbers.items()}
+        copied |= {f"{key}_{k}": f"{element.name}.{key}" for key in element.numbers}
+    return numbers, copied
+
+
+def own_numbers(element: Element, k: int, data: ElementConstants) -> ElementConstants:
+    """Of what `numbers_of` made of several joints the numbers of one, by their own names."""
+    own = {key: getattr(data, f"{key}_{k}") for key in element.numbers}
+    return ElementConstants(own, data.t, data.p)
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,17 @@ class Parts:
         return values
 
     @cached_property
+    def copied(self) -> dict[str, str]:
+        """Parameters that are copies of others, as of a joint's points in the law of a motor."""
+        if self.origin is not None:
+            return self.origin.copied
+        return {
+            f"{element.name}.{number}": source
+            for element in self.elements
+            for number, source in element.copied.items()
+        }
+
+    @cached_property
     def defaults(self) -> np.ndarray:
         """Default values of all parameters as one flat array p."""
         return np.concatenate([np.zeros(0), *(x.ravel() for x in self.all_parameters.values())])

@@ -27,6 +27,9 @@ __all__ = ["GeometryParameters"]
 KEPT = 1024
 #: By which shares parameters are changed to see which numbers follow from them.
 SHIFTS = (2.0**-6, -(2.0**-6), 2.0**-12, -(2.0**-12))
+#: Of each parameter another part of a share is taken, the fractional part of its number times this,
+#: so that quotients and differences change, too.
+SPREAD = (5.0**0.5 - 1.0) / 2.0
 
 
 class GeometryParameters:
@@ -44,6 +47,7 @@ class GeometryParameters:
     ) -> None:
         self.names, self._recipe, self._build = names, recipe.freed, build
         self._parts: Remembered[bytes, Parts] = Remembered(KEPT)
+        self._seen: frozenset[str] = frozenset()
 
     def parts(self, values: Mapping[str, Any]) -> Parts:
         """The mechanism with these values of the parameters, with the same equations.
@@ -105,23 +109,37 @@ class GeometryParameters:
 
     @property
     def derived(self) -> frozenset[str]:
-        """Numbers of bodies and elements that follow from the parameters: ``pin.at_a``."""
-        return self._derived
+        """Numbers of bodies and elements that follow from the parameters: ``pin.at_a``.
+
+        Those that some values have been seen to change; others may, where no value has been near.
+        """
+        return self._near_defaults | self._seen
 
     @cached_property
-    def _derived(self) -> frozenset[str]:
+    def _near_defaults(self) -> frozenset[str]:
         base = self._base.all_parameters
         found: set[str] = set()
+        tried = 0
         for shift in SHIFTS:
-            values = {n: _shifted(base[n], shift) for n in self.names}
+            values = {
+                n: _shifted(base[n], shift * (1.0 + (k + 1) * SPREAD % 1.0))
+                for k, n in enumerate(self.names)
+            }
             try:
                 other = self.parts(values).all_parameters
             except InputError:
                 continue
-            return frozenset(
-                found | {n for n, x in base.items() if not np.array_equal(x, other[n])}
-            ) - frozenset(self.names)
+            found |= _differing(base, other)
+            tried += 1
+        if tried:
+            return frozenset(found) - frozenset(self.names)
         return frozenset(base) - frozenset(self._recipe.given["parameters"]) - {"gravity"}
+
+    def following(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Numbers that follow from the parameters, for values of these."""
+        base, numbers = self._base.all_parameters, self.parts(values).all_parameters
+        self._seen |= _differing(base, numbers) - frozenset(self.names)
+        return {name: numbers[name] for name in self.derived}
 
     def expanded(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters with the numbers that follow from those of geometry.
@@ -132,12 +150,12 @@ class GeometryParameters:
         """
         base = self._base.all_parameters
         own = {name: given.get(name, base[name]) for name in self.names}
-        numbers = self.parts(own).all_parameters
+        numbers = self.following(own)
         result = dict(given)
-        for name in sorted(self.derived):
+        for name in sorted(numbers):
             number = numbers[name]
             result[name] = number if number.ndim else float(number)
-        for name in sorted(self.derived & given.keys()):
+        for name in sorted(numbers.keys() & given.keys()):
             value = np.asarray(given[name], dtype=float)
             if value.shape != numbers[name].shape or not np.array_equal(value, numbers[name]):
                 sources = self.sources(name, own)
@@ -164,6 +182,11 @@ class GeometryParameters:
                     found.append(source)
                 break
         return tuple(found) or self.names
+
+
+def _differing(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> frozenset[str]:
+    """Names of the numbers that differ."""
+    return frozenset(n for n, x in one.items() if not np.array_equal(x, other[n]))
 
 
 def _shifted(value: np.ndarray, share: float) -> np.ndarray:

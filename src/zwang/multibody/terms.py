@@ -251,6 +251,7 @@ def definition_of(parts: Parts) -> Definition:
         kinematics=(_by_elements, None),
         outputs=parts.outputs,
         geometry=parts.geometry,
+        copied=parts.copied,
     )
 
 

@@ -139,6 +139,7 @@ def _project(
         },
         kinematics=None if plain else (_function(N, lift, matrix=True), _function(n0, lift)),
         geometry=model.definition.geometry,
+        copied=model.definition.copied,
     )
     owners = {name: model.owner(name) for name in blocks}
     return TracedModel(definition, s, N, n0, M_d, Q_d, T, V, blocks, multipliers, C, owners=owners)

@@ -89,9 +89,7 @@ class ConstraintGeometry(ABC):
         if terms.law is None:
             return self.off_range(self.d * force), sizes
         least, best, largest = np.inf, sizes, sizes
-        lam = terms.witness
-        if lam is None:
-            lam = np.linalg.lstsq((terms.A * self.d).T, self.d * force, rcond=NOISE)[0]
+        lam = self.multipliers(terms, force) if terms.witness is None else terms.witness
         for _ in range(LAW_STEPS):
             C, slope = terms.law(lam)
             left = self.d * (force - C - terms.A.T @ lam)
@@ -104,6 +102,10 @@ class ConstraintGeometry(ABC):
             lam = lam + np.linalg.lstsq(slopes, left, rcond=NOISE)[0]
         return best, largest
 
+    def multipliers(self, terms: FullTerms, force: FloatArray) -> FloatArray:
+        """Those whose force Aᵀλ is next to a given one."""
+        return np.linalg.lstsq((terms.A * self.d).T, self.d * force, rcond=NOISE)[0]
+
     @abstractmethod
     def off_range(self, force: FloatArray) -> FloatArray:
         """What is left of a scaled force off the range of the scaled Aᵀ."""
@@ -113,6 +115,8 @@ class DenseGeometry(ConstraintGeometry):
     """By the singular values of all rows."""
 
     V: FloatArray
+    #: By how much rounding may turn directions that the constraints allow.
+    turned: float = 0.0
 
     @classmethod
     def at(cls, terms: FullTerms, d: FloatArray, lengths: FloatArray) -> DenseGeometry | None:
@@ -126,6 +130,7 @@ class DenseGeometry(ConstraintGeometry):
         found.V, least = parts
         if len(found.V):
             found.limit = max(RELATIVE, NEAR / least**2)
+            found.turned = len(d) * np.finfo(float).eps / least
         return found
 
     def off_range(self, force: FloatArray) -> FloatArray:
@@ -137,12 +142,14 @@ class DenseGeometry(ConstraintGeometry):
     ) -> tuple[FloatArray, FloatArray]:
         """The accelerations that a force causes in what the constraints allow, D (DᵀMD)⁻¹ Dᵀf.
 
-        And what rounding of the force, entry by entry, may be of them.
+        And what rounding of the force, entry by entry, and of D may be of them: a large force of
+        the constraints, all of it at right angles to D, has a part along D that is none.
         """
         Z = self.d[:, None] * _orthogonal_complement(self.V).T
         inverse = np.linalg.pinv(Z.T @ M @ Z, rcond=np.finfo(float).eps, hermitian=True)
         response = Z @ inverse
-        return response @ (Z.T @ force), np.abs(response) @ (np.abs(Z).T @ rounding)
+        astray = self.turned * float(np.linalg.norm(self.d * force))
+        return response @ (Z.T @ force), np.abs(response) @ (np.abs(Z).T @ rounding + astray)
 
 
 def _orthogonal_complement(V: FloatArray) -> FloatArray:

@@ -200,7 +200,7 @@ class Guard:
         began = thread_time()
         (y, t), (inner, p) = state, numbers
         try:
-            motion = motion_of(program, y, t, inner)
+            motion = motion_of(equations, program, y, t, inner)
             around = Surroundings.of(equations, motion.y, t, p)
             found = look(equations, motion, t, p, self.settings, around)
             if found is None and self.due == 1 and self._corrects(program):

@@ -79,7 +79,7 @@ def _doubt(
     """What a program does at a state that the full terms of the segment's system do not say."""
     p = segment.system.parameter_vector(segment.parameters)
     inner = (y, p) if program.carrier is None else program.carrier.entered(y, t, p)
-    motion = motion_of(program, inner[0], t, inner[1])
+    motion = motion_of(segment.system.equations, program, inner[0], t, inner[1])
     return look(segment.system.equations, motion, t, p, run.settings)
 
 

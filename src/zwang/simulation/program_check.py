@@ -35,7 +35,7 @@ from zwang.simulation.constraint_geometry import (
 )
 from zwang.simulation.full_terms import FullTerms, full_terms
 from zwang.simulation.mass_check import indefinite
-from zwang.simulation.state_kinds import StateKinds, largest_of_kind
+from zwang.simulation.state_kinds import StateKinds, largest_of_kind, moment_rounding
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -107,7 +107,9 @@ class ProgramState(NamedTuple):
     rough: FloatArray
 
 
-def motion_of(program: Program, y: FloatArray, t: float, p: FloatArray) -> ProgramState:
+def motion_of(
+    equations: Equations, program: Program, y: FloatArray, t: float, p: FloatArray
+) -> ProgramState:
     """What a program makes of one of its states ŷ, in the coordinates of the equations.
 
     Of a carried state by differences along its motion, for which no further kernel is compiled.
@@ -121,7 +123,10 @@ def motion_of(program: Program, y: FloatArray, t: float, p: FloatArray) -> Progr
     shifts = h * np.array([0.0, -1.0, 1.0, -0.5, 0.5])
     here, *there = carrier.leave(y + shifts[:, None] * rates, t + shifts, p)
     coarse, fine = (there[1] - there[0]) / (2.0 * h), (there[3] - there[2]) / h
-    rough = np.abs(fine - coarse) + ROUNDINGS / h * np.abs(here)
+    sizes, outer = _sizes(equations, here), len(equations.coordinates)
+    if not here[outer:].any():
+        sizes[outer:] = 0.0  # velocities from rest are rounded as themselves
+    rough = np.abs(fine - coarse) + ROUNDINGS / h * sizes
     return ProgramState(here, fine + (fine - coarse) / 3.0, rough)
 
 
@@ -285,8 +290,13 @@ def _miss_of_light_bodies(
     a, rough = (x[len(equations.coordinates) :] for x in (found.rates, found.rough))
     summed = abs(terms.M) @ np.abs(a) + np.abs(terms.Q)
     changed = abs(shifted.M - terms.M) @ np.abs(a) + np.abs(shifted.Q - terms.Q)
+    force = terms.M @ a - terms.Q
+    # An arm that is zero but for rounding gives a large reaction a moment, however small.
+    lam, q = np.abs(geometry.multipliers(terms, force)), found.y[: len(equations.coordinates)]
+    changed += np.abs(shifted.A - terms.A).T @ lam
+    summed += moment_rounding(equations, q, np.abs(terms.A).T @ lam)
     rounding = ROUNDINGS * summed + _room(changed) + abs(terms.M) @ rough
-    off, allowed = geometry.rebalancing(terms.M, terms.M @ a - terms.Q, rounding)
+    off, allowed = geometry.rebalancing(terms.M, force, rounding)
     alone = np.divide(np.abs(terms.Q), diagonal, out=np.zeros_like(a), where=diagonal > 0.0)
     sizes = np.abs(a) + alone + REST * np.abs(a).max(initial=0.0)
     worst, ratio = _worst(np.abs(off), OF_LIGHT * geometry.limit / RELATIVE * sizes + allowed)
@@ -320,9 +330,15 @@ def _worst(off: FloatArray, limits: FloatArray) -> tuple[int, float]:
 
 def _shifted(equations: Equations, y: FloatArray) -> FloatArray:
     """A state nearby, each entry moved by a share of the largest of its kind."""
+    return y + _shares(len(y)) * _sizes(equations, y)
+
+
+def _sizes(equations: Equations, y: FloatArray) -> FloatArray:
+    """For each entry of a state the largest of its kind."""
     (q, v), kinds = np.split(np.abs(y), [len(equations.coordinates)]), StateKinds.of(equations)
-    sizes = largest_of_kind(q, kinds.coordinates), largest_of_kind(v, kinds.velocities)
-    return y + _shares(len(y)) * np.concatenate(sizes)
+    return np.concatenate(
+        [largest_of_kind(q, kinds.coordinates), largest_of_kind(v, kinds.velocities)]
+    )
 
 
 @lru_cache

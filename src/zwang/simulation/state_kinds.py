@@ -16,7 +16,14 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
 
-__all__ = ["Kinds", "StateKinds", "largest_of_kind", "length_of", "row_sizes"]
+__all__ = [
+    "Kinds",
+    "StateKinds",
+    "largest_of_kind",
+    "length_of",
+    "moment_rounding",
+    "row_sizes",
+]
 
 #: Places of entries of the same kind, for each of the kinds.
 Kinds = tuple[np.ndarray, ...]
@@ -31,15 +38,18 @@ class StateKinds:
     velocities : those of places, of rotations and of further coordinates.
     unit, turns : which coordinates are of unit length together, and which velocities are of
         rotations.
+    owners : number of the body of each velocity; of functions all are of one.
     """
 
     def __init__(self, equations: Equations) -> None:
         counts = len(equations.coordinates), len(equations.velocities)
         units, speeds = (np.zeros(count, dtype=int) for count in counts)
+        self.owners = np.zeros(counts[1], dtype=int)
         if equations.mechanism is not None:
             bodies = [body.kind for body in equations.mechanism.bodies]
             units[:] = [i in kind.unit for kind in bodies for i in range(kind.nq)]
             of_name = {"omega": 1, "rate": 2}
+            self.owners[:] = [k for k, kind in enumerate(bodies) for _ in range(kind.nv)]
             speeds[:] = [of_name.get(name.rstrip("123"), 0) for kind in bodies for name in kind.v]
         self.coordinates, self.velocities = _groups(units), _groups(speeds)
         self.unit, self.turns = units.astype(bool), speeds == 1
@@ -62,6 +72,18 @@ def largest_of_kind(sizes: FloatArray, kinds: Kinds) -> FloatArray:
         most = sizes[..., own].max(axis=-1, keepdims=True)
         largest[..., own] = np.where(most > 0.0, most, largest[..., own])
     return largest
+
+
+def moment_rounding(equations: Equations, q: FloatArray, pulls: FloatArray) -> FloatArray:
+    """Moments, in roundings, that forces on bodies have by arms that are rounded as places are.
+
+    Parameters
+    ----------
+    pulls : sizes of all that pulls along the velocities, shape (nv,).
+    """
+    kinds = StateKinds.of(equations)
+    forces = np.bincount(kinds.owners, weights=np.where(kinds.turns, 0.0, pulls))
+    return np.where(kinds.turns, length_of(equations, q) * forces[kinds.owners], 0.0)
 
 
 def length_of(equations: Equations, q: FloatArray) -> float:

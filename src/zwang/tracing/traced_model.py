@@ -94,6 +94,7 @@ class Definition:
     program : names of the constraints that are not physical but programmed.
     outputs : name → output of the user's.
     geometry : parameters that others follow from, as points of joints from a length.
+    copied : parameters that are copies of others; nobody gives them.
     """
 
     coordinates: tuple[str, ...]
@@ -110,6 +111,7 @@ class Definition:
     program: tuple[str, ...] = ()
     outputs: Mapping[str, OwnOutput] = field(default_factory=dict)
     geometry: DecisiveParameters | None = field(default=None, compare=False, repr=False)
+    copied: Mapping[str, str] = field(default_factory=dict)
 
 
 class ReactionExpression(SymbolArray):

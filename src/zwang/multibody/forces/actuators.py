@@ -13,7 +13,7 @@ import numpy as np
 
 from zwang.errors import UnknownNameError
 from zwang.multibody.checks import single
-from zwang.multibody.element import Element, ElementLaw
+from zwang.multibody.element import Element, ElementLaw, numbers_of, own_numbers
 from zwang.multibody.forces.angle_laws import AngleLaw
 from zwang.multibody.marker import Joint
 from zwang.multibody.pose import GROUND, BodyKind
@@ -89,9 +89,7 @@ def actuator_element(
     """
     what = f"actuator {name!r}"
     joints = [of, *reads.values()]
-    numbers: dict[str, Any] = {}
-    for k, (_, element, _) in enumerate(joints):
-        numbers |= {f"{key}_{k}": value for key, value in element.numbers.items()}
+    numbers, copied = numbers_of(joints)
     if not callable(effort):
         numbers["effort"] = np.asarray(effort, dtype=float)
     kinds = tuple(kind for _, element, _ in joints for kind in element.law.kinds)
@@ -101,9 +99,7 @@ def actuator_element(
         joint, element, coordinate = joints[k]
         assert joint.kind is not None
         assert joint.layout is not None
-        own = _JointConstantsOfActuator(
-            {key: getattr(data, f"{key}_{k}") for key in element.numbers}
-        )
+        own = own_numbers(element, k, data)
         pair = poses[2 * k : 2 * k + 2]
         a, b = (joint.layout.frame(pose, own, s) for pose, s in zip(pair, "ab", strict=True))
         return joint.kind.coordinates[coordinate](a, b, own)
@@ -126,7 +122,7 @@ def actuator_element(
     shapes = {key: np.shape(value) for key, value in numbers.items()}
     law = ElementLaw(("actuator", name), "actuator", kinds, shapes, "force", function)
     bodies = tuple(i for joint, _, _ in joints for i in joint.bodies)
-    return Element(name, law, bodies, numbers)
+    return Element(name, law, bodies, numbers, copied)
 
 
 def _along(rate: Any, effort: Any, kind: BodyKind, pose: Any) -> list[Any]:
@@ -148,10 +144,3 @@ def _velocities(kind: BodyKind, pose: Any) -> casadi.SX:
         return ca.vertcat(*map(expression, (*pose.velocity, *pose.omega)))
     i, j, k = kind.plane
     return ca.vertcat(*map(expression, (pose.velocity[i], pose.velocity[j], pose.omega[k])))
-
-
-class _JointConstantsOfActuator:
-    """Numbers of one joint among those of an actuator."""
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)

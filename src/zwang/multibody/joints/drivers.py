@@ -9,7 +9,13 @@ import numpy as np
 
 from zwang.arguments.values import number
 from zwang.multibody.checks import rotation, single, three
-from zwang.multibody.element import Element, ElementLaw, LawConstants
+from zwang.multibody.element import (
+    Element,
+    ElementLaw,
+    LawConstants,
+    numbers_of,
+    own_numbers,
+)
 from zwang.multibody.joints.primitives import distance
 from zwang.multibody.marker import FrameLayout, Joint
 from zwang.multibody.pose import BodyKind, frame, identity
@@ -106,11 +112,13 @@ def driven_length(
 
 def coupler_law(
     name: str, joints: list[tuple[Joint, Element, str]], ratio: float
-) -> tuple[ElementLaw, dict[str, Any]]:
-    """Rate of the first coordinate − ratio × rate of the second = 0."""
-    numbers: dict[str, Any] = {"ratio": np.asarray(number(f"ratio of coupler {name!r}", ratio))}
-    for k, (_, element, _) in enumerate(joints):
-        numbers |= {f"{key}_{k}": value for key, value in element.numbers.items()}
+) -> tuple[ElementLaw, dict[str, Any], dict[str, str]]:
+    """Rate of the first coordinate − ratio × rate of the second = 0; its numbers, and copied ones.
+
+    See `Element`.
+    """
+    own, copied = numbers_of(joints)
+    numbers = {"ratio": np.asarray(number(f"ratio of coupler {name!r}", ratio)), **own}
     kinds = tuple(kind for _, element, _ in joints for kind in element.law.kinds)
 
     def function(poses: Any, data: Any) -> list[Any]:
@@ -118,9 +126,7 @@ def coupler_law(
         for k, (joint, element, quantity) in enumerate(joints):
             assert joint.kind is not None
             assert joint.layout is not None
-            own = _JointConstantsOfCoupler(
-                {key: getattr(data, f"{key}_{k}") for key in element.numbers}
-            )
+            own = own_numbers(element, k, data)
             pair = poses[2 * k : 2 * k + 2]
             a, b = (joint.layout.frame(pose, own, s) for pose, s in zip(pair, "ab", strict=True))
             rates.append(joint.kind.coordinates[quantity](a, b, own)[-1])
@@ -132,11 +138,4 @@ def coupler_law(
         *((element.law.key, joint.layout, q) for joint, element, q in joints),
     )
     shapes = {key: np.shape(value) for key, value in numbers.items()}
-    return ElementLaw(key, "coupler", kinds, shapes, "velocity", function), numbers
-
-
-class _JointConstantsOfCoupler:
-    """Numbers of one joint among those of a coupler."""
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)
+    return ElementLaw(key, "coupler", kinds, shapes, "velocity", function), numbers, copied
