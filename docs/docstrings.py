@@ -1,6 +1,6 @@
 """Docstrings and properties as we write them, made ready for the reference.
 
-An extension of Griffe, the reader behind mkdocstrings. It does three things.
+An extension of Griffe, the reader behind mkdocstrings. It does four things.
 
 Our lists of parameters, attributes and errors say what a thing is, as its type stands in the
 signature: ``M : mass matrix, shape (…, n, n).`` numpydoc would take that text for a type, so it is
@@ -9,11 +9,14 @@ moved to the next line, where descriptions belong; an entry for several names is
 Tables are indented blocks, in which backticks are no marks but letters: they are left out there.
 
 Methods decorated with ``computed_once`` are shown as the properties they are to a user.
+
+Fields of dataclasses that begin with an underscore are left out of signatures: nobody gives them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import griffe
@@ -96,6 +99,24 @@ class HouseStyle(griffe.Extension):
                 str(decorator.value) == "computed_once" for decorator in member.decorators
             ):
                 cls.set_member(name, _as_property(member))
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Griffe calls this at the end; dataclasses have their ``__init__`` by now."""
+        for cls in _classes(pkg):
+            start = cls.members.get("__init__")
+            if "dataclass" in cls.labels and isinstance(start, griffe.Function):
+                start.parameters = griffe.Parameters(
+                    *(p for p in start.parameters if not p.name.startswith("_"))
+                )
+
+
+def _classes(container: griffe.Module | griffe.Class) -> Iterator[griffe.Class]:
+    """All classes that are defined in a module and the modules in it."""
+    for member in container.members.values():
+        if isinstance(member, griffe.Class):
+            yield member
+        if isinstance(member, griffe.Module | griffe.Class):
+            yield from _classes(member)
 
 
 def _as_property(method: griffe.Function) -> griffe.Attribute:

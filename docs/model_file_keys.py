@@ -92,9 +92,9 @@ def examples() -> dict[tuple[str, str], str]:
                 continue
             key = re.match(r'\s*"?([\w.]+)"?\s*=', line)
             if key and table:
-                first = key[1].partition(".")[0]
+                first, shown = key[1].partition(".")[0], _without_comment(line.strip())
                 for place in ((table, first), (table, "")):
-                    found[place] = min(found.get(place, line.strip()), line.strip(), key=_length)
+                    found[place] = min(found.get(place, shown), shown, key=_length)
     return found
 
 
@@ -110,9 +110,23 @@ def _name(header: str, values: dict[str, Any]) -> str:
     return parts[0]
 
 
-def _length(line: str) -> tuple[bool, int, str]:
-    """The shortest line that shows something first."""
-    return "{}" in line or len(line) < 8, len(line), line
+def _without_comment(line: str) -> str:
+    """A line without the remark in its margin."""
+    return re.sub(r" {2,}#.*", "", line)
+
+
+def _length(line: str) -> tuple[bool, bool, int, str]:
+    """The shortest line that shows something first, the beginning of a longer value last."""
+    return not is_whole(line), "{}" in line or len(line) < 8, len(line), line
+
+
+def is_whole(line: str) -> bool:
+    """Whether a line can be read by itself: its value does not go on below."""
+    try:
+        tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
 def text() -> str:

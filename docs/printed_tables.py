@@ -1,7 +1,7 @@
 """A hook of the site: printed tables keep their columns on a phone, where sentences wrap.
 
 What a program prints is mostly sentences, which wrap where the page is narrow. A table that wraps
-cannot be read; it scrolls.
+cannot be read, nor can a drawing of letters; these scroll.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ PRINTED = re.compile(
 COLUMNS = re.compile(r"\S {2,}\S")
 #: Lines with columns that make a table.
 FEWEST = 2
+#: Letters that join to lines, two of them side by side.
+LINES = re.compile(r"[\u2500-\u257f]{2}")
 
 
 def on_page_content(html: str, /, **_: Any) -> str:
@@ -26,8 +28,9 @@ def on_page_content(html: str, /, **_: Any) -> str:
 
 
 def is_table(text: str) -> bool:
-    """Whether some lines of a text have columns."""
-    return sum(COLUMNS.search(line) is not None for line in text.splitlines()) >= FEWEST
+    """Whether some lines of a text have columns, or lines are drawn in it."""
+    columns = sum(COLUMNS.search(line) is not None for line in text.splitlines())
+    return columns >= FEWEST or LINES.search(text) is not None
 
 
 def _marked(found: re.Match[str]) -> str:

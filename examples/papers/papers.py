@@ -47,6 +47,7 @@ def page() -> str:
     for paper in PAPERS:
         lines += [f"## {paper.TITLE}", "", (paper.__doc__ or "").split("\n\n", 1)[1].strip(), ""]
         lines += [f"Script: `examples/papers/{paper.__name__}.py`.", ""]
+        lines += ['<div class="compact" markdown>', ""]
         lines += [
             "| place | what | computed | as printed | corrected | why |",
             "|---|---|---|---|---|---|",
@@ -54,7 +55,7 @@ def page() -> str:
         lines += [
             "| " + " | ".join(map(_plain, result.cells())) + " |" for result in paper.results()
         ]
-        lines.append("")
+        lines += ["", "</div>", ""]
         for name, words in paper.FIGURES.items():
             lines += [f"![{words}](../images/papers/{name}.svg)", "", words, ""]
     return "\n".join(lines).rstrip() + "\n"

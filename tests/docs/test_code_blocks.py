@@ -19,7 +19,7 @@ from compiling import COMPILES
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: Kinds of blocks; ``{.text .drawing}`` is text whose lines are not folded.
-LANGUAGES = {"python", "text", "{.text", "sh", "toml", "py", "matlab"}
+LANGUAGES = {"python", "text", "{.text", "sh", "toml", "py", "matlab", "yaml"}
 #: Pages with code of another library, and its name.
 PEERS = {"coming-from/mujoco.md": "mujoco", "coming-from/exudyn.md": "exudyn"}
 

@@ -48,6 +48,16 @@ def test_every_key_has_an_example():
     assert not model_file_keys.missing()
 
 
+def test_examples_are_lines_that_can_be_read_by_themselves():
+    """Not the bracket with which a value of several lines begins, nor a remark in the margin."""
+    assert not model_file_keys.is_whole("shape = [")
+    page = model_file_keys.PAGE.read_text(encoding="utf-8")
+    shown = [line.split(" | ")[-1].strip("|` ") for line in page.splitlines() if " = " in line]
+    lines = [text.replace("\\|", "|") for text in shown if " = " in text]
+    assert len(lines) > 100
+    assert [line for line in lines if not model_file_keys.is_whole(line) or "  #" in line] == []
+
+
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
 def test_the_models_of_the_examples_run(path):
     run = zw.read_model(path).simulate()

@@ -9,6 +9,7 @@ TABLE = "coordinate   acceleration\n         x          -2.66\n         y       
 def test_columns_make_a_table_and_indented_sentences_do_not():
     assert printed_tables.is_table(TABLE)
     assert not printed_tables.is_table(SENTENCE)
+    assert printed_tables.is_table("engine ──front bolt── wagon\n  └──safety chain──┘")
     assert not printed_tables.is_table("[[1.  0. ]\n [0.  1. ]]".splitlines()[0])
 
 

@@ -133,6 +133,34 @@ def test_tables_show_their_second_column_on_a_phone(shown, page):
     assert all(place < SECOND_COLUMN for place in begins), max(begins)
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_headings_end_with_their_last_word(shown, page):
+    """The mark beside a heading has no line of its own, which would be an empty one."""
+    for screen in SCREENS:
+        browser = shown(page, screen, dark=False)
+        alone = browser.evaluate(
+            "[...document.querySelectorAll('article .headerlink')].filter((mark) => {"
+            "const words = document.createRange(); words.selectNodeContents(mark.parentElement);"
+            "words.setEndBefore(mark);"
+            "const ends = [...words.getClientRects()].map((line) => line.bottom);"
+            "return mark.getBoundingClientRect().top > Math.max(...ends) - 2;"
+            "}).map((mark) => mark.parentElement.textContent)"
+        )
+        assert alone == [], screen
+
+
+def test_tables_of_two_columns_fit_a_phone(shown):
+    for page in ("coming-from/mujoco.html", "coming-from/sympy.html", "how-to/channels.html"):
+        browser = shown(page, "phone", dark=False)
+        wide = browser.evaluate(
+            "[...document.querySelectorAll('article table:not([class])')]"
+            ".filter((table) => table.rows[0].cells.length === 2)"
+            ".map((table) => table.getBoundingClientRect().right / innerWidth)"
+        )
+        assert wide
+        assert all(right < 1.0 for right in wide), page
+
+
 def test_printed_tables_keep_their_lines_on_a_phone(shown):
     for page, kind in (
         ("notebooks/05-any-mass-matrix.html", ".output.aligned pre"),

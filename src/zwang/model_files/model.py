@@ -1,7 +1,7 @@
 """A model file in memory: the system it describes, its initial state, what to simulate.
 
-read_model(path) → Model          model.simulate() → Run
-write_model(mechanism, path)      the same back to a file
+`read_model` makes a `Model` of a file, whose `simulate` gives a run; `write_model` writes a
+mechanism or a system back to a file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The JSON schema of model files, for editors; written to ``schema.json`` beside this module.
 
-python -m zwang.model_files.schema       writes it anew after a change of `layout`
+``python -m zwang.model_files.schema`` writes it anew after a change of `layout`.
 """
 
 from __future__ import annotations

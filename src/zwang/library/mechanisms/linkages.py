@@ -38,9 +38,9 @@ def four_bar(
 ) -> Mechanism:
     """A four-bar linkage: crank, coupler and rocker between two pins on the ground.
 
-        B────────coupler──────────C
-       ╱                           ╲
-      A crank                       D rocker
+          B────────coupler──────────C
+         ╱                           ╲
+        A crank                       D rocker
 
     ``A`` is at the origin, ``D`` at (ground, 0). One degree of freedom; in the plane 8 equations
     for 9 velocities, in space 20 for 18, of which 3 are redundant.
@@ -135,9 +135,9 @@ def parallelogram(
 ) -> Mechanism:
     """A beam on parallel cranks, three of them by default: one more than it needs.
 
-         B0───B1───B2  beam
-        ╱    ╱    ╱
-      A0   A1   A2
+           B0───B1───B2  beam
+          ╱    ╱    ╱
+        A0   A1   A2
 
     One degree of freedom. With three cranks in the plane 12 equations for 12 velocities, 1
     redundant: how the cranks share the weight of the beam is left open by rigid bodies. In space 30
