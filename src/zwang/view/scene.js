@@ -373,6 +373,6 @@ class ScenePlayer {
     const arrow = this.clip.arrows.find((a) => a.name === name && role !== "body");
     if (!arrow) return text;
     const force = V.length(this.mixed(arrow.points, 6, this.at(this.state.t)).slice(3));
-    return `${text}, ${Number(force.toPrecision(3))} N`;
+    return `${text}, ${Overlay.number(force)} N`;
   }
 }
