@@ -179,7 +179,10 @@ class SceneControls {
     this.slider.setAttribute("aria-valuetext", this.clock.textContent);
   }
 
-  playing(on) { this.button.textContent = on ? "❚❚ Pause" : "▶ Play"; }
+  playing(on) {
+    this.button.textContent = on ? "❚❚ Pause" : "▶ Play";
+    this.said.setAttribute("aria-live", on ? "off" : "polite");  // a force that changes all the time
+  }
 
   announce(text) { this.said.textContent = text; }
 

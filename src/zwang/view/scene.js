@@ -41,6 +41,7 @@ class ScenePlayer {
   seek(t, from = null) {
     this.state.t = Math.min(Math.max(t, this.first), this.last);
     this.controls.tell(this.state.t);
+    if (this.selected) this.controls.announce(this.describe(this.selected));
     this.draw();
     this.listeners.forEach((f) => f !== from && f(this.state.t));
   }
