@@ -122,6 +122,10 @@ def test_a_long_mechanism_is_cut(results):
     assert "bar100" not in html
 
 
+def test_a_unit_of_a_heading_stays_in_one_line():
+    assert "moment\N{NBSP}[N\N{NBSP}m]</th>" in html_table(["moment [N m]"], [["1"]])
+
+
 def test_cells_are_text_never_markup():
     html = html_table(["<b>", "n"], [["<script>alert(1)</script>", "12.5"]])
     assert "<script>" not in html

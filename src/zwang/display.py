@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -19,6 +20,7 @@ __all__ = [
     "plain_number",
     "power_of_ten",
     "preformatted",
+    "residual_size",
     "shown_once",
     "typeset",
     "without_rounding",
@@ -42,6 +44,8 @@ FIELD, LINE = 60, 200
 _TITLE = "text-align:left; font-weight:bold; padding:0.15em 0.7em"
 _BELOW = "margin-bottom:0.7em"
 _CELL = "text-align:{side}; padding:0.15em 0.7em"
+#: A unit at the end of a heading.
+_UNIT = re.compile(r" \[[^\]]*\]$")
 
 
 class VideoPath(type(Path())):
@@ -114,6 +118,15 @@ def power_of_ten(text: str) -> str:
     return text.replace("e-0", "e-").replace("e+0", "e").replace("-", "\N{MINUS SIGN}")
 
 
+def residual_size(value: float) -> str:
+    """The size of an error in two digits.
+
+    >>> residual_size(4.44e-16), residual_size(0.0)
+    ('4.4e−16', '0')
+    """
+    return power_of_ten(f"{value:.1e}") if value else "0"
+
+
 def written_out(value: Any) -> str:
     """A number, or numbers in brackets, row by row.
 
@@ -177,9 +190,14 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: s
     sides = ["right" if cells and all(map(_number, cells)) else "left" for cells in columns]
     # A caption would be as wide as its table, and a narrow one higher than its rows.
     title = f'<div style="{_TITLE}">{escape(caption)}</div>' if caption else ""
-    top = _line("th", head, sides)
+    top = _line("th", [_UNIT.sub(_together, text) for text in head], sides)
     body = "".join(_line("td", row, sides) for row in rows)
     return f'{title}<table style="{_BELOW}"><thead>{top}</thead><tbody>{body}</tbody></table>'
+
+
+def _together(unit: re.Match[str]) -> str:
+    """A unit in brackets, which stays in one line where a table is narrow."""
+    return unit[0].replace(" ", "\N{NBSP}")
 
 
 def _line(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:

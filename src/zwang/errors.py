@@ -281,7 +281,9 @@ class UnknownNameError(InputError):
         if names:
             super().__init__(what, expected=f"one of {told}", found=repr(name), advice=advice)
         else:
-            super().__init__(f"{what} {name!r}", but="does not exist, as there are none")
+            super().__init__(
+                f"{what} {name!r}", but="does not exist, as there are none", advice=advice
+            )
         self.name, self.known = name, names
 
 

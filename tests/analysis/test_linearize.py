@@ -362,6 +362,9 @@ def test_plots_have_one_curve_for_each_pair(tmp_path):
     lin = masses(1.0).linearize([0.0] * 3, inputs=["F"], outputs=["a", "b"])
     figure = lin.plot_bode(path=tmp_path / "bode.png")
     assert len(figure.axes[0].lines) == 2
+    legend = figure.axes[0].get_legend().get_window_extent()
+    assert legend.y0 >= figure.axes[0].get_window_extent().y1  # above the curves
+    assert legend.y1 <= figure.bbox.y1
     assert (tmp_path / "bode.png").stat().st_size > 1000
     locus = masses(1.0).root_locus("c", [0.0, 10.0, 20.0], start=[0.0] * 3)
     assert len(locus.plot().axes[0].lines) == 2 * 6 + 1

@@ -1080,6 +1080,18 @@ def test_an_equilibrium_is_told_in_joints_bodies_springs_and_outputs_with_units(
     )
 
 
+def test_what_rounding_leaves_of_the_moment_of_a_spring_at_rest_is_told_as_zero(here):
+    text = call("equilibrium", example_path("flexible_joint")).output
+    assert re.search(r"gear\.moment +0 N m", text)
+    assert "78.48" in text
+
+
+def test_a_parameter_that_is_missing_where_there_are_none_is_followed_by_how_to_name_others(here):
+    text = call("run", example_path("pendulum"), "--set", "nothing=3", code=1).output
+    assert "there are none" in text
+    assert "rod.mass" in text
+
+
 def test_studies_of_equilibria_keep_efforts_springs_and_outputs(here):
     (here / "a.toml").write_text(HUNG)
     plan = """

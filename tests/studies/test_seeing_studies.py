@@ -107,6 +107,23 @@ def test_plots_of_runs_that_all_failed_are_refused_or_empty(tmp_path, kind):
     study.report(tmp_path / "a.html")
 
 
+def test_a_map_has_each_value_at_its_place_in_whatever_order_they_are_listed(tmp_path):
+    system = zw.System(["x"], mass=[[1.0]], parameters={"c": 1.0, "d": 1.0})
+    plan = {
+        "grid": {"c": [2.0, 0.5, 1.0], "d": [3.0, 1.0]},
+        "start": {"x": 0.1},
+        "until": 0.1,
+        "outputs": ["both = c + 10 * d"],
+    }
+    study = zw.study(system, plan, output=tmp_path / "a.zarr").run(progress=False)
+    drawn = study.plot("both", kind="map").axes[0].collections[0]
+    edges = drawn.get_coordinates()
+    assert (np.diff(edges[0, :, 0]) > 0.0).all()
+    assert (np.diff(edges[:, 0, 1]) > 0.0).all()
+    expected = np.add.outer([10.0, 30.0], [0.5, 1.0, 2.0])
+    np.testing.assert_allclose(np.asarray(drawn.get_array()).reshape(2, 3), expected)
+
+
 def test_plots_leave_out_what_runs_had_until_they_failed(tmp_path):
     """A four-bar that cannot go on has forces out of all proportion there."""
     plan = {
@@ -122,6 +139,11 @@ def test_plots_leave_out_what_runs_had_until_they_failed(tmp_path):
     assert np.isfinite(data["load"].values[failed]).all()
     colors = study.plot("load", kind="map").axes[0].collections[0].get_array()
     assert np.ma.masked_invalid(np.asarray(colors)).count() == 4
+    figure = study.plot("load", kind="map")
+    figure.savefig(io.BytesIO())
+    legend = figure.axes[0].get_legend().get_window_extent()
+    assert legend.y0 >= figure.axes[0].get_window_extent().y1  # beside the colors, not on them
+    assert legend.y1 <= figure.bbox.y1
     heights = [p.get_height() for p in study.plot("load", kind="histogram").axes[0].patches]
     assert sum(heights[:-1]) == 4  # the last is the span of 90 %
     ((reason, numbers),) = by_reason(study.failed)

@@ -55,3 +55,31 @@ def test_the_picture_moves_and_the_page_fits(browser, pages, name, dark):
     assert (corner.max() < 90) == dark
     assert not browser.errors
     assert not browser.asked
+
+
+def test_controls_are_those_of_what_there_is_and_no_tick_is_cut_off(browser, tmp_path):
+    bead = zw.System(
+        ["x", "y"], mass=lambda: np.eye(2), constraints={"rod": zw.position(lambda q: q @ q - 1.0)}
+    )
+    free = bead.simulate([1.0, 0.0], [0.0, 1.0], until=0.005, save=0.001)
+    shown = {}
+    for name, run in (("joined", pendulum_run(0.005)), ("free", free)):
+        browser.screen("phone")
+        browser.open(run.report(tmp_path / f"{name}.html").as_uri())
+        wait(lambda: browser.evaluate("document.documentElement.dataset.ready") == "yes", "scene")
+        shown[name] = browser.evaluate(
+            "[document.querySelector('.more summary').textContent,"
+            "...[...document.querySelectorAll('[data-shows]')].map((x) => x.dataset.shows)]"
+        )
+        cut = browser.evaluate(
+            "[...document.querySelectorAll('svg.chart')].flatMap((chart) => {"
+            "const { left, right } = chart.getBoundingClientRect();"
+            "return [...chart.querySelectorAll('.tick')].filter((x) => {"
+            "const box = x.getBoundingClientRect();"
+            "return box.left < left - 0.5 || box.right > right + 0.5;"
+            "}).map((x) => x.textContent); })"
+        )
+        assert cut == []
+    browser.usual_screen()
+    assert shown["joined"] == ["View and forces", "reaction", "traces", "joints", "names"]
+    assert shown["free"] == ["View", "traces", "names"]

@@ -17,7 +17,15 @@ from zwang.view.camera import floor, floor_of
 from zwang.view.chart import COLORS, ChartSheet, chart, ticks
 from zwang.view.points import named_points, point_scene
 from zwang.view.report import report_html
-from zwang.view.report_tables import drivers, energy_balance, made_with, reactions, summary
+from zwang.view.report_tables import (
+    drivers,
+    energy_balance,
+    history,
+    made_with,
+    reactions,
+    summary,
+)
+from zwang.view.scene import farthest_body
 
 
 class Reader(HTMLParser):
@@ -72,6 +80,50 @@ def test_indeterminate_reactions_are_dashed_and_said(html):
 def test_the_table_names_the_components_that_are_determinate():
     run = zw.library.four_bar(planar=False).simulate(until=0.2, save=0.1)
     assert "determinate: force x, z; moment y" in reactions(run, run)
+
+
+def test_of_an_indeterminate_reaction_no_component_is_called_determinate():
+    run = zw.library.door(3).simulate(until=0.2, save=0.1)
+    assert (
+        reactions(run, run).count('<span class="tag indeterminate">indeterminate</span></td>') == 3
+    )
+
+
+def test_rows_that_depend_on_others_later_are_not_told_of_the_start():
+    run = zw.library.four_bars(2).simulate(until=1.0, save=0.1)
+    assert run.ranks  # where it lies flat
+    assert run.ranks[0].t > run.t[0]
+    assert "14; 1 degree of freedom at the start" in summary(run)
+
+
+def test_what_has_no_constraints_has_no_residual_and_no_tables_of_forces():
+    swing = zw.System(["theta"], mass=lambda: np.eye(1), force=lambda q: [-q[0]])
+    run = swing.simulate([0.3], until=1.0, save=0.1)
+    page = report_html(run, frames=3)
+    assert "largest residual" not in page
+    assert "tables of forces" not in page
+    assert "extreme forces" not in page
+    assert history(run) == "<p>There are no constraints, and no event happened.</p>"
+
+
+def test_ticks_end_within_the_picture_with_the_letters_of_a_phone_too():
+    for end in (2.0, 0.5, 0.005):
+        t = np.linspace(0.0, end, 5)
+        last = re.findall(
+            r'<text class="tick" x="([^"]*)" y="181" text-anchor="([^"]*)">([^<]*)<',
+            chart("a", t, {"a": t}),
+        )[-2]
+        assert last[2] == f"{end:g}"
+        assert last[:2] == (("550.0", "middle") if end == 2.0 else ("560", "end"))
+    tiny = chart("a", t, {"a": np.linspace(0.0, 2.45e-11, 5)})
+    assert 'class="tick long"' in tiny
+    assert 'class="tick long"' not in chart("a", t, {"a": t})
+
+
+def test_a_body_whose_center_stays_leaves_no_trace():
+    run = zw.read_model(example_path("gear_train")).simulate(until=0.05)
+    assert farthest_body(run) == []
+    assert farthest_body(pendulum_run(0.1)) == ["rod"]
 
 
 def test_it_tells_the_account_of_the_run(html):
@@ -576,7 +628,7 @@ def test_forces_of_springs_have_a_chart_and_a_table():
     m.spring_damper("buffer", m.ground, block, at=ends, stiffness=100.0, length=1.0)
     run = m.simulate(until=1.0, save=0.01)
     html = report_html(run, frames=3)
-    assert "forces of springs" in html
+    assert "forces of springs and dampers [N]" in html
     peak = float(np.abs(run["buffer.force"]).max())
     row = html.partition("<h2>Springs and dampers</h2>")[2].partition("</table>")[0]
     assert "buffer.force" in row

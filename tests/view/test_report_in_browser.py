@@ -134,6 +134,17 @@ def test_a_click_names_bodies_and_joints(page):
     page.evaluate("Player.select(null)")
 
 
+def test_the_force_of_a_joint_that_was_clicked_is_that_of_the_time_shown(page, run):
+    page.evaluate("(Player.reset(), Player.seek(0))")
+    page.evaluate("Player.select(Player.pick(...Player.project([0, 0, 0])))")
+    for t in (0.0, 0.4):
+        page.evaluate(f"Player.seek({t})")
+        force = float(np.linalg.norm(run.reaction("pin").force[np.abs(run.t - t).argmin()]))
+        told = page.evaluate("document.querySelector('.said').textContent")
+        assert float(told.split(", ")[1].removesuffix(" N")) == pytest.approx(force, rel=0.1)
+    page.evaluate("Player.select(null)")
+
+
 def test_the_scale_bar_has_the_length_it_says(page):
     page.evaluate("(Player.reset(), Player.draw())")
     bar, pixels = page.evaluate("[Player.scaleShown, Player.frame().k / Player.data.camera.radius]")

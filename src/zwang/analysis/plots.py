@@ -47,7 +47,10 @@ def bode(
     axes[0].set_ylabel("gain [dB]")
     axes[1].set_ylabel("phase [°]")
     axes[1].set_xlabel("frequency [Hz]")
-    axes[0].legend(fontsize="small")
+    # Above the picture: curves of a wide range of frequencies fill it, with peaks anywhere.
+    axes[0].legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, fontsize="small", frameon=False
+    )
     for axis in axes:
         axis.grid(visible=True, which="both", alpha=0.3)
     return _done(figure, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,22 @@ def equilibrium(out: Printer, model: Model) -> None:
     if told:
         out.say("")
         lengths = [np.abs(value).max() for _, value, unit in told if unit == "m"]
-        sizes = {"rad": 1.0, "m": max(lengths, default=0.0)}
+        sizes = {"rad": 1.0, "m": max(lengths, default=0.0)} | _loads(reactions, lengths)
         rows = {name: _measured(value, unit, sizes.get(unit, 0.0)) for name, value, unit in told}
         out.table("At rest", rows)
     if reactions:
         rows = {name: _force(one) for name, one in reactions.items()}
         out.table("Reactions on the second body", rows)
+
+
+def _loads(reactions: Mapping[str, StaticReaction], lengths: Sequence[float]) -> dict[str, float]:
+    """Sizes of forces [N] and moments [N m] there: those of springs may be what rounding leaves."""
+    forces = [float(np.abs(x).max()) for one in reactions.values() if (x := one.force) is not None]
+    moments = [
+        float(np.abs(x).max()) for one in reactions.values() if (x := one.moment) is not None
+    ]
+    force, length = max(forces, default=0.0), max(lengths, default=0.0)
+    return {"N": force, "N m": max([*moments, force * length])}
 
 
 def _measured(value: Any, unit: str, size: float) -> str:

@@ -171,6 +171,9 @@ def _map(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
             shape = [len(axis) for axis in block.axes]
             order = [block.names.index(n) for n in (against[1], against[0])]
             X, Y, Z = (a.reshape(shape).transpose(order) for a in (x, y, z))
+            # Cells reach half way to the next value: values may be listed in any order.
+            rows, columns = np.argsort(Y[:, 0]), np.argsort(X[0])
+            X, Y, Z = (a[np.ix_(rows, columns)] for a in (X, Y, Z))
             drawn = ax.pcolormesh(X, Y, Z, shading="nearest", cmap="viridis", rasterized=True)
         else:
             some = _some(len(z), MOST_POINTS)
@@ -178,7 +181,9 @@ def _map(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
             drawn = ax.scatter(x[some], y[some], c=z[some], s=size, cmap="viridis", rasterized=True)
         if bad.any():
             ax.plot(x[bad], y[bad], "x", color="0.35", markersize=3, label="not finished")
-            ax.legend(loc="upper right", fontsize="small")
+            # Above the picture, which is full of colors.
+            above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+            ax.legend(**above, fontsize="small", frameon=False)
         figure.colorbar(drawn, ax=ax, label=_label(data, name))
         ax.set_xlabel(_label(data, against[0]))
         ax.set_ylabel(_label(data, against[1]))

@@ -108,7 +108,7 @@ class Chart {
       if (!at) continue;
       g.globalAlpha = few || D.status[i] !== 'finished' ? 0.9 : 0.6;
       g.fillStyle = color(D.status[i] === 'finished' ? '--run' : '--bad');
-      if (this.unknown(i)) g.fillRect(at[0] - 1.5, at[1] - 7, 3, 14);
+      if (this.unknown(i)) g.fillRect(at[0] - 1.5, at[1] - 11, 3, 14);
       else g.fillRect(at[0] - size / 2, at[1] - size / 2, size, size);
     }
     g.globalAlpha = 1;

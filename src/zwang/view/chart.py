@@ -15,6 +15,8 @@ __all__ = ["ChartSheet", "chart", "ticks"]
 
 WIDTH, HEIGHT = 560.0, 190.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 10.0, 22.0, 26.0
+#: Widest letter of a tick on a phone, where letters are largest: 15 px, as in the style sheet.
+LETTER = 9.6
 #: Of the series, each seen on light and on dark cards (contrast above 3).
 COLORS = ("#3b7dbd", "#c26f12", "#26917a", "#b8579b", "#7f70bd", "#83862f", "#c2524a", "#2f8fb5")
 #: Below a chart of which the motion does not determine the dashed series.
@@ -147,20 +149,26 @@ def chart(
     parts = [opening]
     head = f"{title} [{unit}]" if unit else title
     parts.append(f'<text class="head" x="{LEFT:g}" y="13">{escape(head)}</text>')
-    for value in _powers(low, high) if log else ticks(low, high, 6):
+    levels = _powers(low, high) if log else ticks(low, high, 6)
+    labels = [_power(value) if log else _number(value, high - low) for value in levels]
+    longest = 0 if log else max(map(len, labels), default=0)
+    kind = "tick long" if LETTER * longest > LEFT - 5.0 else "tick"
+    for value, label in zip(levels, labels, strict=True):
         height = y(value)
-        label = _power(value) if log else _number(value, high - low)
         parts.append(
             f'<line class="grid" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{height:.1f}" '
-            f'y2="{height:.1f}"/><text class="tick" x="{LEFT - 5:g}" y="{height + 3.5:.1f}" '
+            f'y2="{height:.1f}"/><text class="{kind}" x="{LEFT - 5:g}" y="{height + 3.5:.1f}" '
             f'text-anchor="end">{label}</text>'
         )
     for value in ticks(start, end, 8):
-        place = x(value)
+        place, label = float(x(value)), _number(value, end - start)
+        # One that would reach beyond the picture, with the large letters of a phone, ends with it.
+        beyond = place + 0.5 * LETTER * len(label) > WIDTH
+        at, anchor = (f"{WIDTH:g}", "end") if beyond else (f"{place:.1f}", "middle")
         parts.append(
             f'<line class="grid" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}" x1="{place:.1f}" '
-            f'x2="{place:.1f}"/><text class="tick" x="{place:.1f}" y="{HEIGHT - 9:g}" '
-            f'text-anchor="middle">{_number(value, end - start)}</text>'
+            f'x2="{place:.1f}"/><text class="tick" x="{at}" y="{HEIGHT - 9:g}" '
+            f'text-anchor="{anchor}">{label}</text>'
         )
     parts.append(
         f'<text class="tick" x="{LEFT - 18:g}" y="{HEIGHT - 9:g}" text-anchor="end">t [s]</text>'

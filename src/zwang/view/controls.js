@@ -16,11 +16,11 @@ class SceneControls {
     this.said.setAttribute("aria-live", "polite");
     this.note = this.add(root, "p", { className: "said" });
     const more = this.add(root, "details", { className: "more" });
-    this.add(more, "summary", { textContent: "View and forces" });
+    const arrows = data.clips.flatMap((c) => c.arrows);
+    this.add(more, "summary", { textContent: arrows.length ? "View and forces" : "View" });
     const options = this.add(more, "div", { className: "bar" });
     if (first.count > 1) this.menuOfSpeed(options);
     this.menuOfBodies(options);
-    const arrows = data.clips.flatMap((c) => c.arrows);
     const has = (role) => arrows.some((a) => a.role === role);
     if (has("reaction")) this.box(options, "reaction", "reactions", data.colors.reaction);
     if (arrows.some((a) => a.open)) {
@@ -30,7 +30,9 @@ class SceneControls {
     if (first.traces.length) {
       this.box(options, "traces", `trace of ${first.traces.map((t) => t.name).join(", ")}`);
     }
-    this.box(options, "joints", "joints");
+    if (data.solids.some((s) => s.role === "joint" || s.role === "ground")) {
+      this.box(options, "joints", "joints");
+    }
     this.box(options, "names", "names", null, false);
     if (arrows.length) {
       const scale = this.labelled(options, "arrows", "input", {
@@ -177,7 +179,10 @@ class SceneControls {
     this.slider.setAttribute("aria-valuetext", this.clock.textContent);
   }
 
-  playing(on) { this.button.textContent = on ? "❚❚ Pause" : "▶ Play"; }
+  playing(on) {
+    this.button.textContent = on ? "❚❚ Pause" : "▶ Play";
+    this.said.setAttribute("aria-live", on ? "off" : "polite");  // a force that changes all the time
+  }
 
   announce(text) { this.said.textContent = text; }
 

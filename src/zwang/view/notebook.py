@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.display import html_table, power_of_ten, preformatted
+from zwang.display import html_table, power_of_ten, preformatted, residual_size
 from zwang.errors import ZwangError
 from zwang.view.camera import camera_of
 from zwang.view.picture import still
@@ -61,7 +61,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     facts += [
         ("saved states", f"{len(run)}, from {run.t[0]:g} to {run.t[-1]:g} s"),
         ("integrator", f"{run.settings.integrator}, tolerance {tolerance}"),
-        ("largest constraint residual", power_of_ten(f"{run.worst_residual:.1e}, relative")),
+        ("largest constraint residual", f"{residual_size(run.worst_residual)}, relative"),
     ]
     if run.events:
         names = [f"{e.name} at {e.t:.6g} s" for e in run.events[:LISTED_EVENTS]]

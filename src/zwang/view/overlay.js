@@ -40,7 +40,7 @@ const Overlay = {
       context.beginPath(); context.moveTo(...at); context.lineTo(...tip); context.stroke();
       if (Math.hypot(x, y) > 0.25) {
         context.textAlign = "center";
-        context.fillText("xyz"[k], at[0] + 33 * ratio * x, at[1] - 33 * ratio * y);
+        Overlay.letters(player, context, ratio, "xyz"[k], at[0] + 33 * ratio * x, at[1] - 33 * ratio * y);
       }
     });
   },
@@ -53,7 +53,7 @@ const Overlay = {
 
   meters(x) {
     const [unit, size] = x >= 1 ? ["m", 1] : x >= 0.01 ? ["cm", 100] : x >= 1e-3 ? ["mm", 1e3] : ["µm", 1e6];
-    return `${Number((x * size).toPrecision(3))} ${unit}`;
+    return `${Overlay.number(x * size)} ${unit}`;
   },
 
   scaleBar(player, context, ratio) {
@@ -68,16 +68,23 @@ const Overlay = {
     context.lineTo(x + wide, y - 5 * ratio);
     context.stroke();
     context.textAlign = "left";
-    let text = player.data.meters ? Overlay.meters(length) : `${Number(length.toPrecision(3))}`;
+    let text = player.data.meters ? Overlay.meters(length) : Overlay.number(length);
     if (player.clip.arrows.length && player.controls.on("reaction", "applied")) {
       const force = length / (player.data.newton * player.state.force);
-      text += ` ≙ ${Number(force.toPrecision(3))} N`;
+      text += ` ≙ ${Overlay.number(force)} N`;
     }
-    // Paper around the letters, which lines of the floor would cross.
-    context.lineJoin = "round"; context.lineWidth = 4 * ratio; context.strokeStyle = player.paper;
-    context.strokeText(text, x + 4 * ratio, y - 11 * ratio);
-    context.fillText(text, x + 4 * ratio, y - 11 * ratio);
+    Overlay.letters(player, context, ratio, text, x + 4 * ratio, y - 11 * ratio);
   },
+
+  /** Text with paper around it: lines of the floor would cross it, and bodies have its color. */
+  letters(player, context, ratio, text, x, y) {
+    context.lineJoin = "round"; context.lineWidth = 4 * ratio; context.strokeStyle = player.paper;
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
+  },
+
+  /** Three digits, with a minus as it is printed. */
+  number(x) { return `${Number(x.toPrecision(3))}`.replaceAll("-", "−"); },
 
   label(player, context, ratio, at, text, strong = false) {
     const [x, y] = player.project(at), wide = context.measureText(text).width + 12 * ratio;

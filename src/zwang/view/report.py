@@ -186,9 +186,10 @@ def _thinned(run: Run, scene: Scene | None, whole: Run, drawn: Run) -> str:
     """How many of the states the page shows."""
     frames = "" if scene is None else f"the motion in {counted(len(scene.times), 'picture')}, "
     kept = ", those around extreme forces among them" if len(drawn) < len(whole) else ""
+    acting = run.system.groups or (run.mechanism is not None and run.mechanism.forces)
+    looked = f"; tables of forces look at {counted(len(whole), 'state')}" if acting else ""
     return (
         f"Saved: {counted(len(run), 'state')}. The page shows {frames}charts at "
-        f"{counted(len(drawn), 'time')}{kept}; tables of forces look at "
-        f"{counted(len(whole), 'state')}. States between the saved ones have the accuracy of the "
-        "run."
+        f"{counted(len(drawn), 'time')}{kept if acting else ''}{looked}. States between the saved "
+        "ones have the accuracy of the run."
     )

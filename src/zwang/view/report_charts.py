@@ -118,11 +118,12 @@ def _drivers(sheet: ChartSheet, even: Run) -> list[str]:
 def _springs(sheet: ChartSheet, even: Run) -> list[str]:
     """Forces of springs and dampers; tension is positive."""
     drawn, every = [], spring_series(even)
-    for unit, quantity in (("N", "forces of springs"), ("N m", "moments of springs")):
+    for unit, quantity in (("N", "forces"), ("N m", "moments")):
         own = [of for of in every if of.unit == unit]
         if own:
             series = {of.channel: of.values for of in own[:MOST_LINES]}
-            title = _part_of(quantity, len(series), len(own))
+            title = f"{quantity} of springs and dampers"
+            title = _part_of(title, len(series), len(own))
             drawn.append(sheet.add(title, even.t, series, unit=unit))
     return drawn
 

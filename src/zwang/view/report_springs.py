@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zwang.display import plain_number
+from zwang.display import plain_number, without_rounding
 from zwang.errors import ZwangError
 from zwang.results.channel_summary import mean_over_time, rms_over_time
 from zwang.results.run import Run
@@ -17,6 +17,8 @@ __all__ = ["SpringSeries", "first_largest", "spring_rows", "spring_series"]
 
 #: Part of a largest value by which others are less than it through rounding alone.
 SAME = 1e-9
+#: Mean against the root mean square that is the error of a zero; the time of a peak of zero.
+NO_MEAN, NOWHEN = 1e-10, "–"
 
 #: Kind of force → quantity, unit, and which part of it is a number.
 _KINDS = {
@@ -71,7 +73,9 @@ def spring_rows(run: Run) -> list[list[str]]:
     for spring in spring_series(run):
         y = spring.values
         peak = first_largest(y)
-        cells = [plain_number(y[peak]), f"{run.t[peak]:.3g}"]
-        cells += [plain_number(f(run.t, y)) for f in (rms_over_time, mean_over_time)]
+        rms = rms_over_time(run.t, y)
+        mean = without_rounding(mean_over_time(run.t, y), rms, NO_MEAN)
+        cells = [plain_number(y[peak]), f"{run.t[peak]:.3g}" if y[peak] else NOWHEN]
+        cells += [plain_number(rms), plain_number(mean)]
         rows.append([escape(spring.channel), spring.unit, *cells])
     return rows

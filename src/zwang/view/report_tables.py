@@ -10,7 +10,14 @@ import numpy as np
 
 from zwang.assembly.large_moves import extent
 from zwang.diagnosis.passport import Status
-from zwang.display import counted, plain_number, power_of_ten, without_rounding, written_out
+from zwang.display import (
+    counted,
+    plain_number,
+    power_of_ten,
+    residual_size,
+    without_rounding,
+    written_out,
+)
 from zwang.errors import ZwangError
 from zwang.multibody.connections import bodies_in_words
 from zwang.results.channel_summary import mean_over_time, rms_over_time
@@ -82,8 +89,9 @@ def summary(run: Run) -> str:
         ("integrator", f"{s.integrator}, {_tolerance(s)}"),
         ("steps", f"{c.steps} accepted, {c.rejected} rejected"),
         ("evaluations", f"{c.evaluations}"),
-        ("largest residual", power_of_ten(f"{run.worst_residual:.1e}")),
     ]
+    if rows:
+        facts.append(("largest residual", residual_size(run.worst_residual)))
     if run.potential_energy is not None:
         energy, unit = run.energy, "" if run.mechanism is None else " J"
         change = _change(np.abs(energy - energy[0]).max(), _size(run), 4)
@@ -93,7 +101,9 @@ def summary(run: Run) -> str:
 
 def _rank(run: Run) -> str:
     rows = sum(len(r) for r in run.system.groups.values())
-    dependent = run.ranks[0].dependent_rows if run.ranks else 0
+    # Ranks begin with that of the start where rows are dependent there, and else with a later one.
+    at_start = [change for change in run.ranks if change.t <= run.t[0]]
+    dependent = at_start[-1].dependent_rows if at_start else 0
     freedom = len(run.system.velocities) - rows + dependent
     redundant = f", {dependent} of them redundant" if dependent else ""
     return f"{redundant}; {counted(freedom, 'degree')} of freedom at the start"
@@ -321,9 +331,11 @@ def history(run: Run) -> str:
         for r in run.ranks
     ]
     rows += [[f"{e.t:.6g}", f"event {escape(e.name)}"] for e in run.events]
+    if not rows and not run.system.groups:
+        return "<p>There are no constraints, and no event happened.</p>"
     if not rows:
         return "<p>All constraint rows were independent throughout, and no event happened.</p>"
-    return table(["t [s]", "what"], sorted(rows, key=lambda r: float(r[0])), numbers=(0,))
+    return table(["t\N{NBSP}[s]", "what"], sorted(rows, key=lambda r: float(r[0])), numbers=(0,))
 
 
 def made_with(run: Run) -> str:
@@ -382,8 +394,11 @@ def _tag(status: Status | None) -> str:
 
 
 def _known_components(run: Run, joint: str, status: Status | None) -> str:
-    """Which components of a reaction are determinate, where others are not."""
-    if status is None or status is Status.DETERMINATE:
+    """Which components of a reaction are determinate, where others are not.
+
+    Of one that is indeterminate those alone along which the joint transmits nothing: they are zero.
+    """
+    if status is not Status.PARTLY:
         return ""
     told = []
     for quantity in ("force", "moment"):

@@ -41,6 +41,7 @@ class ScenePlayer {
   seek(t, from = null) {
     this.state.t = Math.min(Math.max(t, this.first), this.last);
     this.controls.tell(this.state.t);
+    if (this.selected) this.controls.announce(this.describe(this.selected));
     this.draw();
     this.listeners.forEach((f) => f !== from && f(this.state.t));
   }
@@ -373,6 +374,6 @@ class ScenePlayer {
     const arrow = this.clip.arrows.find((a) => a.name === name && role !== "body");
     if (!arrow) return text;
     const force = V.length(this.mixed(arrow.points, 6, this.at(this.state.t)).slice(3));
-    return `${text}, ${Number(force.toPrecision(3))} N`;
+    return `${text}, ${Overlay.number(force)} N`;
   }
 }

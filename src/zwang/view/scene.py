@@ -69,6 +69,10 @@ LONGEST_ARROW = 0.6
 #: Where a mechanism travels far, arrows count against this share of half the way.
 ARROW_TRAVEL = 0.6
 
+#: A center that moves by less of the size of the mechanism has no path to be seen: it is rounding,
+#: or the error of a run.
+STAYS = 1e-6
+
 REACTION_COLOR, OPEN_COLOR, APPLIED_COLOR = "#b5303c", "#c77800", "#3d8f4d"
 
 
@@ -284,13 +288,15 @@ def frame_count(run: Run) -> int:
 
 
 def farthest_body(run: Run) -> list[str]:
-    """The body that gets about most, which leaves a trace unless asked otherwise."""
+    """The body that gets about most, to leave a trace unless asked otherwise; none if all stay."""
+    parts = parts_of(run)
     moved = {
         b.name: float(np.ptp(run.body(b.name).center, axis=0).max())
-        for b in parts_of(run).bodies
+        for b in parts.bodies
         if b.kind is not SCALAR
     }
-    return [max(moved, key=lambda name: moved[name])] if moved else []
+    farthest = max(moved, key=lambda name: moved[name], default=None)
+    return [] if farthest is None or moved[farthest] <= STAYS * size_of(parts) else [farthest]
 
 
 def scene_of(
