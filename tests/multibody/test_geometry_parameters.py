@@ -354,3 +354,25 @@ def test_copies_of_a_joints_points_are_not_given():
     np.testing.assert_array_equal(
         m.simulate(until=0.1, parameters=stored).q, m.simulate(until=0.1, parameters=MOVED).q
     )
+
+
+def test_an_expression_in_many_others_is_evaluated_once():
+    """Each of sixty sums has the one before twice: 2⁶⁰ evaluations otherwise."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    place = m.parameter("a", 0.5)
+    for _ in range(60):
+        place = 0.5 * (place + place)
+    m.body("ball", mass=1.0, inertia=1.0, position=(place, 0), free=True)
+    assert m.simulate(until=0.1, parameters={"a": 0.7})["ball.x"][0] == 0.7
+
+
+def test_the_note_of_a_closed_form_names_letters_that_can_be_kept():
+    sympy = pytest.importorskip("sympy")
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81))
+    alpha, R = m.parameter("alpha", 0.4), m.parameter("R", 0.3)
+    box = m.body("box", mass=2.0, inertia=0.18, position=(R, 0, 0))
+    m.prismatic("u", m.ground, box, at=(R, 0, 0), axis=(np.sin(alpha), 0, np.cos(alpha)))
+    (note,) = m.derive().notes
+    assert 'parameters={"R": sympy.Symbol("R")} keeps a letter; alpha enters by other' in note
+    (note,) = m.derive(parameters={"R": sympy.Symbol("R")}).notes
+    assert "sympy" not in note

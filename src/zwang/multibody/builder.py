@@ -23,7 +23,12 @@ from zwang.multibody.inertia import Inertia, direction, point, principal, rotati
 from zwang.multibody.inertia import tensor as inertia_tensor
 from zwang.multibody.joints.kind import JointKind
 from zwang.multibody.marker import IN_PLANE, FrameLayout, Joint, Marker, layout_of, marker_axes
-from zwang.multibody.parameter_expression import ParameterValue, evaluated, parameters_in
+from zwang.multibody.parameter_expression import (
+    Evaluation,
+    ParameterValue,
+    evaluated,
+    parameters_in,
+)
 from zwang.multibody.pose import GROUND, PLANES, SCALAR, SPATIAL, planar
 from zwang.terms import FloatArray
 from zwang.tracing.own_output import OwnOutput, require_no_energy
@@ -87,6 +92,7 @@ class MechanismBuilder:
         self._names: dict[str, str] = {"ground": "body", "gravity": "parameter"}
         self._free: set[str] = set()
         self._parameters: dict[str, np.ndarray] = {}
+        self._evaluation = Evaluation(self._parameters)
         self._outputs: dict[str, OwnOutput] = {}
         self._effort_laws: dict[str, AngleLaw] = {}  # of actuators whose effort is a function
         self.description: list[BuilderCall] = []
@@ -133,7 +139,7 @@ class MechanismBuilder:
         if not self._varying:
             return arguments
         try:
-            result = evaluated(arguments, self._parameters)
+            result = evaluated(arguments, self._evaluation)
         except ModelError:
             raise  # it has its place in a file
         except InputError as error:

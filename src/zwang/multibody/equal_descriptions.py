@@ -10,6 +10,7 @@ are text, and are compared.
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -88,7 +89,12 @@ def _of_array(value: np.ndarray) -> Hashable:
 
 
 def _of_expression(x: ParameterExpression) -> Hashable:
-    return _own_function(x.function), exact_key(x.arguments), exact_key(x.keywords)
+    """A digest, made once: an expression may be part of many, and keys are compared as a whole."""
+    found = x.__dict__.get("_exact_key")
+    if found is None:
+        key = _own_function(x.function), exact_key(x.arguments), exact_key(x.keywords)
+        found = x.__dict__["_exact_key"] = hashlib.sha256(repr(key).encode()).digest()
+    return found
 
 
 def _of_partial(x: partial[Any]) -> Hashable:

@@ -18,6 +18,7 @@ import numpy as np
 from zwang.errors import InputError, UnknownNameError, ZwangError
 
 __all__ = [
+    "Evaluation",
     "InertiaExpression",
     "ParameterExpression",
     "ParameterValue",
@@ -63,7 +64,12 @@ class ParameterExpression:
 
     def names(self) -> Iterator[str]:
         """Names of the parameters it depends on."""
-        yield from parameters_in((*self.arguments, *self.keywords.values()))
+        yield from self._names
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """Found once: an expression may be part of many."""
+        return tuple(dict.fromkeys(parameters_in((*self.arguments, *self.keywords.values()))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.function, self.arguments, self.keywords)
@@ -226,6 +232,33 @@ class InertiaExpression(ParameterExpression):
         return InertiaExpression(operator.add, (other, self))
 
 
+class Evaluation(Mapping[str, Any]):
+    """Values of parameters, with those of all expressions that have been evaluated with them.
+
+    An expression may be part of many, as in a product of rotations: each is evaluated once.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        self._found: dict[int, tuple[ParameterExpression, Any]] = {}  # kept, so that ids stay
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def of(self, expression: ParameterExpression) -> Any:
+        """The value of an expression."""
+        known = self._found.get(id(expression))
+        if known is None:
+            known = self._found[id(expression)] = expression, expression.value(self)
+        return known[1]
+
+
 def placed_inertia(inertia: Any, position: Any, orientation: Any) -> Any:
     """`Inertia.at` as a function."""
     return inertia.at(position, orientation)
@@ -275,8 +308,10 @@ def expressions_in(value: Any) -> Iterator[ParameterExpression]:
 
 def evaluated(value: Any, values: Mapping[str, Any]) -> Any:
     """A value with numbers in place of the expressions in it."""
+    if not isinstance(values, Evaluation):
+        values = Evaluation(values)
     if isinstance(value, ParameterExpression):
-        return value.value(values)
+        return values.of(value)
     if type(value) in (list, tuple):
         return type(value)(evaluated(entry, values) for entry in value)
     if type(value) is dict:

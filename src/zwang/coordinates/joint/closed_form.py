@@ -159,11 +159,18 @@ class ProjectedMechanism:
         found = []
         if values:
             told = ", ".join(f"{name} = {float(value):g}" for name, value in values.items())
-            symbols = ", ".join(f'"{name}": sympy.Symbol("{name}")' for name in values)
-            kept = "keeps a letter" if len(values) == 1 else "keeps letters"
-            found.append(
-                f"dimensions are numbers here, with {told}; parameters={{{symbols}}} {kept}"
-            )
+            able = [name for name, value in values.items() if self._is_polynomial(name, value)]
+            symbols = ", ".join(f'"{name}": sympy.Symbol("{name}")' for name in able)
+            kept = "keeps a letter" if len(able) == 1 else "keeps letters"
+            further = [f"parameters={{{symbols}}} {kept}"] if able else []
+            others = [name for name in values if name not in able]
+            if others:
+                verb = "enters" if len(others) == 1 else "enter"
+                further.append(
+                    f"{' and '.join(others)} {verb} by other functions than polynomials and cannot "
+                    "be kept; tilting gravity in place of the mechanism keeps its components"
+                )
+            found.append("; ".join([f"dimensions are numbers here, with {told}", *further]))
         follow = [
             name
             for name, (start, end) in self.parts.slots.items()
@@ -176,6 +183,14 @@ class ProjectedMechanism:
                 f"{self._with_masses(follow)}"
             )
         return tuple(found)
+
+    def _is_polynomial(self, name: str, value: float) -> bool:
+        """Whether a dimension by itself may stay a letter."""
+        try:
+            polynomials({name: float(value)}, self._numbers_at)
+        except InputError:
+            return False
+        return True
 
     def _with_masses(self, follow: Sequence[str]) -> str:
         """That moments of inertia have masses in them which are letters elsewhere, as a clause."""
