@@ -26,6 +26,7 @@ from zwang.analysis.time_dependence import ChangesWithTime, changes_with_time
 from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.caching import computed_once
 from zwang.errors import InputError, MissingExtraError, NotApplicableError, shown
+from zwang.simulation.state_kinds import displacement_sizes
 from zwang.state import State
 from zwang.terms import FloatArray
 
@@ -471,7 +472,8 @@ def _reactions(
     if np.linalg.norm(left) > STEADY * size:
         # Where all forces cancel, they are no measure: what a displacement would make of them is.
         slope = spaces.basis.T @ equations.slopes(q, v, a, lam).E_pi @ spaces.basis
-        size += float(np.linalg.norm(slope)) * reach / float(np.abs(spaces.d).min(initial=1.0))
+        far = displacement_sizes(equations.system.equations, q) / spaces.d
+        size += float(np.linalg.norm(slope)) * float(far.max(initial=0.0))
     if np.linalg.norm(left) > STEADY * size:
         direction = spaces.basis @ left
         unit = direction / float(np.abs(direction).max())
