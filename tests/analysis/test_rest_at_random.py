@@ -148,3 +148,13 @@ def test_what_is_rest_does_not_depend_on_units(seed, units):
     assert np.allclose(found.q[turns], rest.q[turns], rtol=0.0, atol=1e-9)
     frequencies = [np.sort(np.abs(x.linearization.eigenvalues)) for x in (found, rest)]
     assert np.allclose(*frequencies, rtol=1e-8)
+
+
+@pytest.mark.parametrize("left", [1e-17, 2e-13, 1e-9])
+def test_what_a_search_leaves_of_zero_is_no_size(left):
+    """Coordinates that are zero at rest: no force and no place there is a measure of others."""
+    system = zw.System(
+        ["x", "y"], mass=np.eye(2), force=lambda q: [-3.0 * q[0], 0.5 * q[0] - 2.0 * q[1]]
+    )
+    found = system.linearize(zw.State(np.array([left, 0.0]), np.zeros(2), 0.0))
+    assert np.allclose(np.sort(np.abs(found.eigenvalues)) ** 2, [2.0, 2.0, 3.0, 3.0])
