@@ -693,6 +693,7 @@ class Mechanism(JointBuilder, ConstraintBuilder, ForceBuilder, MechanismMotions,
                 seconds=seconds,
                 report=report,
                 notes=(*mechanism.notes, *mechanism.fixed_dimensions(numbers)),
+                of_drivers=True,
                 acute=mechanism.acute,
                 owned=mechanism.owned,
             )

@@ -108,3 +108,53 @@ def test_rest_of_five_hundred_mechanisms_at_random():
 if __name__ == "__main__":
     for given in sys.argv[1:]:
         print(given, examine(int(given)))
+
+
+def arms(seed, length, mass):
+    """Arms in a row on springs, in a unit of length and one of mass."""
+    rng = np.random.default_rng(seed)
+    m = zw.Mechanism(plane="xz", gravity=(0, 0, -9.81 * length))
+    before, at = m.ground, np.zeros(2)
+    for k in range(3):
+        size, turn = rng.uniform(0.5, 1.5), rng.uniform(-1.0, 1.0)
+        way = size * np.array([np.cos(turn), np.sin(turn)])
+        inertia = zw.inertia.rod(mass * rng.uniform(0.5, 3.0), length * size)
+        arm = m.body(f"arm{k}", inertia=inertia, position=length * (at + way / 2), angle=-turn)
+        m.revolute(f"pin{k}", before, arm, at=length * at)
+        end = arm.marker((0.3 * length * size, 0.0))
+        m.spring_damper(
+            f"spring{k}",
+            m.ground,
+            arm,
+            at=((2 * k * length, length), end),
+            stiffness=mass * rng.uniform(5.0, 60.0),
+            length=0.5 * length,
+        )
+        before, at = arm, at + way
+    return m
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("units", [(1e-3, 1e-3), (1e-4, 1e-6), (1e-6, 1e-9), (1e5, 1e10)])
+def test_what_is_rest_does_not_depend_on_units(seed, units):
+    """Arms of a tenth of a millimeter were linearized a radian off their rest, and searches of
+    micrometers ended at a thousandth."""
+    rest = arms(seed, 1.0, 1.0).equilibrium()
+    own = arms(seed, *units)
+    with pytest.raises(zw.InputError, match="must be an equilibrium"):
+        own.linearize(own.assemble())
+    found = own.equilibrium()
+    turns = [name.endswith((".cos", ".sin")) for name in own.system.coordinates]
+    assert np.allclose(found.q[turns], rest.q[turns], rtol=0.0, atol=1e-9)
+    frequencies = [np.sort(np.abs(x.linearization.eigenvalues)) for x in (found, rest)]
+    assert np.allclose(*frequencies, rtol=1e-8)
+
+
+@pytest.mark.parametrize("left", [1e-17, 2e-13, 1e-9])
+def test_what_a_search_leaves_of_zero_is_no_size(left):
+    """Coordinates that are zero at rest: no force and no place there is a measure of others."""
+    system = zw.System(
+        ["x", "y"], mass=np.eye(2), force=lambda q: [-3.0 * q[0], 0.5 * q[0] - 2.0 * q[1]]
+    )
+    found = system.linearize(zw.State(np.array([left, 0.0]), np.zeros(2), 0.0))
+    assert np.allclose(np.sort(np.abs(found.eigenvalues)) ** 2, [2.0, 2.0, 3.0, 3.0])

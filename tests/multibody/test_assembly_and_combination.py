@@ -260,3 +260,35 @@ def test_many_mechanisms_run_as_one_does():
     )
     assert all(runs.finished)
     assert np.array_equal(runs[1].q, alone.q)
+
+
+def rough_linkage(seed, unit):
+    """A planar loop of links placed some tenths of their length, and of a radian, off."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.uniform(0.5, 1.5, 4)
+    angles = np.cumsum(rng.uniform(0.3, 1.4, 4))
+    ways = lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    ends = np.concatenate([np.zeros((1, 2)), np.cumsum(ways, axis=0)])
+    m = zw.Mechanism(plane="xz")
+    before, at = m.ground, (0.0, 0.0)
+    for k, length in enumerate(unit * lengths):
+        link = m.body(
+            f"link{k}",
+            inertia=zw.inertia.rod(1.0, length),
+            position=unit * (ends[k : k + 2].mean(axis=0) + rng.normal(0.0, 0.2, 2)),
+            angle=-(angles[k] + rng.normal(0.0, 0.4)),
+        )
+        m.revolute(f"pin{k}", before, link, at=(at, link.marker((-0.5 * length, 0.0))))
+        before, at = link, link.marker((0.5 * length, 0.0))
+    m.revolute("end", before, m.ground, at=(at, unit * ends[-1]))
+    return m
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e6])
+def test_small_and_large_mechanisms_are_assembled_alike(seed, unit):
+    """A turn is as far in millimeters: it had been bounded by the size in place of a radian."""
+    start = rough_linkage(seed, 1.0).assemble()
+    found = rough_linkage(seed, unit).assemble()
+    scale = np.tile([1.0 / unit, 1.0 / unit, 1.0, 1.0], 4)
+    assert np.allclose(found.q * scale, start.q, rtol=0.0, atol=1e-12)

@@ -91,3 +91,46 @@ def test_a_mass_that_varies_alone_is_noted():
     arm = m.body("arm", inertia=zw.inertia.point(1.0), position=(0.25, 0, 0))
     m.prismatic("rail", m.ground, arm, at=(0, 0, 0), axis="x")
     assert not zw.study(m, plan_with() | {"outputs": ["rail.displacement"]}).notes
+
+
+ROD = """
+[constants]
+m = "1 kg"
+L = "1 m"
+
+[mechanism]
+plane = "xz"
+gravity = [0, 0, "-9.81 m/s^2"]
+
+[body.rod]
+mass = "m"
+inertia = "m * L^2 / 12"
+position = ["0.5 * L", 0, 0]
+
+[joint.pin]
+type = "revolute"
+bodies = ["ground", "rod"]
+at = [0, 0, 0]
+axis = "y"
+"""
+
+
+@pytest.mark.parametrize("compute", ["run", "equilibrium"])
+def test_outputs_use_what_follows_from_the_constants_of_each_run(tmp_path, compute):
+    """They had used the mass of the model file in every run."""
+    (tmp_path / "rod.toml").write_text(ROD)
+    angle = "end(pin.angle)" if compute == "run" else "pin.angle"
+    J = {"name": "J", "value": f"0 * {angle} + rod.inertia / rod.mass", "value_in": "m^2"}
+    mass = {"name": "M", "value": f"0 * {angle} + rod.mass", "value_in": "kg"}
+    plan = {"list": {"m": [1.0, 2.0, 4.0], "L": [1.0, 3.0, 2.0]}, "compute": compute}
+    plan |= {"outputs": [J, mass], "until": 0.1}
+    study = zw.study(tmp_path / "rod.toml", plan, tmp_path / "a.zarr")
+    study.run(progress=False, workers=1)
+    np.testing.assert_allclose(study.dataset["M"].values, [1.0, 2.0, 4.0], rtol=1e-14)
+    np.testing.assert_allclose(study.dataset["J"].values, [1 / 12, 9 / 12, 4 / 12], rtol=1e-14)
+
+
+def test_a_vector_in_the_expression_of_an_output_is_refused():
+    outputs = [{"name": "g", "value": "end(pin.angle) + gravity", "value_in": "1"}]
+    with pytest.raises(zw.ZwangError, match=r"name must be one of .*, not 'gravity'"):
+        zw.study(pendulum(), plan_with() | {"outputs": outputs})

@@ -821,3 +821,24 @@ def test_coordinates_that_are_functions_of_time_are_put_in_where_that_is_shorter
     for name in ("acceleration", "constraint_force", "multipliers"):
         assert np.abs(form.at(name, q, v, 0.7) - getattr(expected, name)).max() < 1e-12
     assert not form.multipliers.has(t)
+
+
+def test_one_of_several_values_that_a_constraint_allows_is_noted():
+    """Half a turn from the one that was put in, the formulas were wrong without a word."""
+    system = zw.System(
+        ["a", "b"],
+        mass=np.eye(2),
+        force=lambda q: [0.0, np.exp(np.cos(q[0]))],
+        constraints={"stop": lambda q: np.sin(q[0])},
+    )
+    form = system.derive(use_constraints=True)
+    (note,) = form.notes
+    assert note.startswith("these formulas hold for a = 0, and not for other values")
+    q, v = np.array([np.pi, 0.2]), np.zeros(2)
+    expected = system.solve(q, v).acceleration
+    plain = system.derive()
+    assert not plain.notes
+    assert np.allclose(plain.at("acceleration", q, v), expected, rtol=1e-13, atol=1e-15)
+    assert not np.allclose(form.at("acceleration", q, v), expected, rtol=0.1)
+    linear = zw.System(["a"], mass=[[1.0]], constraints={"stop": lambda q, t: q[0] - t})
+    assert not linear.derive(use_constraints=True).notes

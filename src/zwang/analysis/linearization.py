@@ -26,6 +26,7 @@ from zwang.analysis.time_dependence import ChangesWithTime, changes_with_time
 from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.caching import computed_once
 from zwang.errors import InputError, MissingExtraError, NotApplicableError, shown
+from zwang.simulation.state_kinds import displacement_sizes
 from zwang.state import State
 from zwang.terms import FloatArray
 
@@ -40,6 +41,8 @@ __all__ = ["Linearization", "linearize", "linearized"]
 STEADY = 1e-7
 #: Entries of A beside its largest that are zero where a second-order form is looked for.
 SMALL = 1e-9
+#: Largest place in a mechanism [m] below which it tells nothing of its size.
+NO_LENGTH = 1e-9
 #: Eigenvalues below this share of the largest count as zero: a double zero is known to √ε.
 ZERO = 1e-6
 #: Eigenvalues along symmetries below this share of the largest entry of A are zero: symmetries that
@@ -471,7 +474,11 @@ def _reactions(
     if np.linalg.norm(left) > STEADY * size:
         # Where all forces cancel, they are no measure: what a displacement would make of them is.
         slope = spaces.basis.T @ equations.slopes(q, v, a, lam).E_pi @ spaces.basis
-        size += float(np.linalg.norm(slope)) * reach / float(np.abs(spaces.d).min(initial=1.0))
+        sizes = displacement_sizes(equations.system.equations, q)
+        # Of functions lengths may be angles; others may be what a search left of zero.
+        known = sizes >= (NO_LENGTH if equations.parts is not None else 1.0)
+        far = np.where(known, sizes, 1.0) / spaces.d
+        size += float(np.linalg.norm(slope)) * float(far.max(initial=0.0))
     if np.linalg.norm(left) > STEADY * size:
         direction = spaces.basis @ left
         unit = direction / float(np.abs(direction).max())

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Held, Spaces, Values, spaces_of
+from zwang.simulation.state_kinds import displacement_sizes
 from zwang.terms import FloatArray
 
 __all__ = [
@@ -69,6 +70,8 @@ class Point(NamedTuple):
     force : Q + C.
     lam : multipliers of all rows, held ones last.
     g : unbalanced force along the columns of the basis.
+    reach : the largest displacement that is as large as the configuration, in the coordinates that
+        K is of.
     """
 
     q: FloatArray
@@ -77,6 +80,7 @@ class Point(NamedTuple):
     force: FloatArray
     lam: FloatArray
     g: FloatArray
+    reach: float
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,9 @@ def point_at(equations: EquationsOf, q: FloatArray, held: Held | None = None) ->
             lam = new
             if done:
                 break
-    return Point(q, values, spaces, force, lam, spaces.basis.T @ force)
+    sizes = displacement_sizes(equations.system.equations, q) / spaces.d
+    reach = float(sizes.max(initial=0.0))
+    return Point(q, values, spaces, force, lam, spaces.basis.T @ force, reach)
 
 
 def stiffness(equations: EquationsOf, at: Point, held: Held | None = None) -> FloatArray:
@@ -137,11 +143,9 @@ def _held_stiffness(equations: EquationsOf, at: Point, held: Held) -> FloatArray
 
 def tolerance(at: Point, K: FloatArray) -> float:
     """What rounding may leave of g."""
-    reach = float(np.abs(at.q).max(initial=0.0))
-    scale = float(np.abs(at.spaces.d).min(initial=1.0)) or 1.0
     own = float(np.linalg.norm(at.spaces.d * at.force))
     carried = float(np.linalg.norm(at.spaces.d * np.abs(at.values.Q)))
-    return AT_REST * max(own, carried) + 1e-14 * float(np.linalg.norm(K)) * reach / max(scale, 1e-9)
+    return AT_REST * max(own, carried) + 1e-14 * float(np.linalg.norm(K)) * at.reach
 
 
 def search(equations: EquationsOf, q: FloatArray, held: Held | None = None) -> Found:
@@ -213,10 +217,10 @@ def _resisted(equations: EquationsOf, at: Point, held: Held | None) -> FloatArra
     Along a neutral displacement K and g are both rounding, and their ratio is any length: what K
     must exceed is a share of the stiffnesses that cancel in it, not of K itself.
     """
-    E_pi, D = stiffness(equations, at, held), at.spaces.basis
+    E_pi, D, d = stiffness(equations, at, held), at.spaces.basis, at.spaces.d
     U, sizes, Vt = np.linalg.svd(D.T @ E_pi @ D)
     cancelled = float(np.linalg.norm(np.abs(D).T @ np.abs(E_pi) @ np.abs(D)))
-    whole = float(np.linalg.norm(E_pi)) * float(np.linalg.norm(D, 2)) ** 2 if D.size else 0.0
+    whole = float(np.linalg.norm(d[:, None] * E_pi * d))
     real = sizes > max(NEUTRAL * cancelled, NO_STIFFNESS * whole)
     return Vt[real].T @ ((U[:, real].T @ at.g) / sizes[real])
 
@@ -278,7 +282,8 @@ def _descent(equations: EquationsOf, at: Point, held: Held | None) -> tuple[Poin
             return at, count
         w, U = np.linalg.eigh(0.5 * (K + K.T))
         # Where nothing resists at all, as in a horizontal pendulum, the radius limits the step.
-        floor = SOFT * max(float(np.abs(w).max(initial=0.0)), float(np.linalg.norm(at.g)))
+        pull = float(np.linalg.norm(at.g)) / (at.reach or 1.0)
+        floor = SOFT * max(float(np.abs(w).max(initial=0.0)), pull)
         s = U @ ((U.T @ at.g) / np.maximum(np.abs(w), floor))
         step = at.spaces.basis @ s
         longest = float(np.abs(step).max(initial=0.0))

@@ -15,7 +15,7 @@ import numpy as np
 from zwang.analysis.equations_of import EquationsOf
 from zwang.analysis.sparse_terms import sparse_slopes, sparse_terms
 from zwang.multibody.element_batches import Bulk
-from zwang.simulation.state_kinds import StateKinds, length_of
+from zwang.simulation.state_kinds import displacement_sizes
 from zwang.terms import FloatArray
 
 __all__ = ["system_time"]
@@ -24,8 +24,7 @@ __all__ = ["system_time"]
 def system_time(equations: EquationsOf, q: FloatArray, lam: FloatArray) -> float:
     """The time T of a system at rest at a configuration with reactions λ [s]; 1 s without any."""
     own = equations.system.equations
-    length = length_of(own, q)
-    sizes = np.where(StateKinds.of(own).turns, 1.0, length)
+    sizes = displacement_sizes(own, q)
     bulk = Bulk(equations.parts) if equations.is_large else None
     if bulk is not None:
         M, force, _ = sparse_terms(equations, bulk, q)

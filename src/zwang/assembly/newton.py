@@ -97,6 +97,7 @@ def search(c: NewtonConditions, q: FloatArray) -> NewtonResult:
     g, G = c.values(q)
     limit = MET * max(1.0, c.size)
     best = float(np.linalg.norm(g))
+    turns = np.sqrt(c.weights) / max(c.size, 1e-300)  # what increments are in radians, or sizes
     steps, polish = 0, 2  # two further steps take the last digits
     while steps < ITERATIONS:
         if np.abs(g).max(initial=0.0) <= limit:
@@ -104,8 +105,8 @@ def search(c: NewtonConditions, q: FloatArray) -> NewtonResult:
                 break
             polish -= 1
         step = least_change(G, -g, c.weights)
-        # A rotation of more than half a radian is no small change.
-        largest = float(np.abs(step).max(initial=0.0)) / max(c.size, 1e-300)
+        # A rotation of more than half a radian, or a way of half the size, is no small change.
+        largest = float((np.abs(step) * turns).max(initial=0.0))
         step = step / max(1.0, 2.0 * largest)
         for _ in range(HALVINGS):
             trial = c.move(q, step)

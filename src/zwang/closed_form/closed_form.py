@@ -273,6 +273,7 @@ def derive(
     seconds: float = SECONDS,
     report: Callable[[DerivationProgress], Any] | None = None,
     notes: Sequence[str] = (),
+    of_drivers: bool = False,
     acute: Sequence[str] = (),
     owned: Mapping[str, tuple[str, str]] | None = None,
 ) -> ClosedForm:
@@ -281,6 +282,7 @@ def derive(
     Parameters
     ----------
     notes : sentences that stand before those on the solution.
+    of_drivers : whether sin(q − f) = 0 is that of a driver, which means q = f.
     acute : angles between −π/2 and π/2.
     owned : coordinate or velocity → its letter, and what it belongs to.
     """
@@ -300,6 +302,7 @@ def derive(
             budget,
             simplify=simplify,
             use_constraints=use_constraints,
+            of_drivers=of_drivers,
             positive=[sp.cos(sp.Symbol(name)) for name in acute],
         )
         if solve:

@@ -42,6 +42,7 @@ class Derivation:
     budget : the time it may take.
     simplify : whether forms are shortened; else they come as traced, or as elimination left them.
     use_constraints : whether φ = 0, φ̇ = 0 and ψ = 0 may be used to shorten the motion.
+    of_drivers : whether sin(q − f) = 0 is that of a driver, which means q = f.
     positive : expressions that are their own absolute values.
     """
 
@@ -53,11 +54,12 @@ class Derivation:
         *,
         simplify: bool,
         use_constraints: bool,
+        of_drivers: bool = False,
         positive: Sequence[sp.Expr] = (),
     ) -> None:
         import casadi as ca
 
-        self.model, self.simplify = model, simplify
+        self.model, self.simplify, self._of_drivers = model, simplify, of_drivers
         C, lam = model.C, model.multipliers
         traced = {"M": model.M, "Q": model.Q, "A": model.A, "b": model.b, "C": C}
         traced |= {"N": model.N, "n0": model.n0}
@@ -163,7 +165,17 @@ class Derivation:
         for other, _ in solved[1:]:
             motion = {name: _shorter(matrix, other[name]) for name, matrix in motion.items()}
         notes = self._notes(found.rows, samples.contradicting, least_norm=found.least_norm)
+        if motion != solved[0][0] and not self._of_drivers:
+            notes += self._chosen_values()
         return motion, notes
+
+    def _chosen_values(self) -> tuple[str, ...]:
+        """That one of several values that constraints allow was put in, as sentences."""
+        return tuple(
+            f"these formulas hold for {q} = {self.driven.values[q]}, and not for other values at "
+            "which its constraint, a sine, is zero as well"
+            for q in self.driven.of_sines
+        )
 
     def _solved(
         self,

@@ -27,10 +27,13 @@ class Driven:
     ----------
     positions : number of a coordinate → the function.
     values : coordinates and their velocities → what stands for them.
+    of_sines : coordinates q of sin(q − f) = 0, which other values satisfy too: a driver means f
+        alone, and a function of the user any of them.
     """
 
     positions: dict[int, sp.Expr]
     values: dict[Any, sp.Expr]
+    of_sines: tuple[sp.Symbol, ...]
 
 
 def driven(conditions: Sequence[sp.Expr], names: SymbolNames) -> Driven:
@@ -40,9 +43,11 @@ def driven(conditions: Sequence[sp.Expr], names: SymbolNames) -> Driven:
     moving = {*names.coordinates, *names.velocities}
     positions: dict[int, Any] = {}
     values: dict[Any, Any] = {}
+    of_sines: list[Any] = []
     for condition in conditions:
         _, rest = condition.as_coeff_Mul()
-        rest = rest.args[0] if isinstance(rest, sp.sin) else rest
+        sine = isinstance(rest, sp.sin)
+        rest = rest.args[0] if sine else rest
         found = [x for x in names.coordinates if x in rest.free_symbols]
         if len(found) != 1 or found[0] in values:
             continue
@@ -58,7 +63,8 @@ def driven(conditions: Sequence[sp.Expr], names: SymbolNames) -> Driven:
             continue
         positions[k] = f
         values |= {q: f, names.rates[k]: rate}
-    return Driven(positions, values)
+        of_sines += [q] if sine else []
+    return Driven(positions, values, tuple(of_sines))
 
 
 def known_roots(

@@ -64,8 +64,9 @@ COMMON: dict[str, dict[str, float]] = {
 _OF_ANY_KIND = {name: factor for names in COMMON.values() for name, factor in names.items()}
 
 #: Units that count turns: whether 1/s counts these or radians, no dimension tells.
-TURNS = re.compile(r"\b(rpm|[kMm]?Hz|hertz|rev\w*|turns?|cycles?)\b", re.IGNORECASE)
-_CYCLES = re.compile(r"\b([kMm]?Hz|hertz)\b", re.IGNORECASE)
+TURNS = re.compile(
+    r"\b([kMm]?rpm|rps|(?:da|[pnuµμmcdhkMGT])?Hz|\w*hertz|rev\w*|turns?|cycles?)\b", re.IGNORECASE
+)
 #: Products without a sign between their symbols: to pint mNm is a fineness of yarn.
 _JOINED = re.compile(r"(/\s*)?\b((?:da|[pnuµμmcdhkMGT])?)(?:(N)(mm|cm|dm|km|m)?(s)?|(W|J|Pa)(s))\b")
 #: What pint raises besides its own errors, for texts that are no units or have huge powers.
@@ -185,6 +186,8 @@ def _factor_by_pint(name: str, unit: str | None) -> float | str:
     registry = _registry()
     try:
         given = registry.Quantity(1.0, _parsed(name))
+        if registry.Quantity(0.0, given.units).to_base_units().magnitude:
+            return "a scale with a zero of its own"
         if unit is None:
             return float(given.to_base_units().magnitude)
         if unit == "rad/s" and "hertz" in str(given.units):
@@ -258,7 +261,7 @@ def is_unit(unit: str) -> bool:
     """Whether a unit is known, of mechanics or not."""
     if unit in ("1", "%") or dimension_of_unit(unit) is not None:
         return True
-    return not isinstance(_factor_by_pint(_spelled(unit), None), str)
+    return _factor_by_pint(_spelled(unit), None) != "unknown"
 
 
 def _of_symbols(kind: str) -> Dimension:
@@ -291,7 +294,14 @@ def size_of_unit(unit: str) -> float:
     size = _factor(unit, None) if unit.startswith("1/") else quantity(f"1 {unit}", None)
     if isinstance(size, str) or not sys.float_info.min <= size < math.inf:
         raise ExpressionError(repr(unit), "a unit")
-    return size * 2.0 * math.pi if _CYCLES.search(unit) else size
+    return size * (2.0 * math.pi) ** _power_of_hertz(unit)
+
+
+@cache
+def _power_of_hertz(unit: str) -> float:
+    """The power of cycles per second in a known unit: 2.0 of Hz^2, -1.0 of N/kHz."""
+    names = dict(_registry().Quantity(1.0, _parsed(unit)).unit_items())
+    return float(sum(power for name, power in names.items() if name.endswith("hertz")))
 
 
 def size_of_product(a: float, b: float, power: float) -> float:

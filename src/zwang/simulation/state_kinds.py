@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Kinds",
     "StateKinds",
+    "displacement_sizes",
     "largest_of_kind",
     "length_of",
     "moment_rounding",
@@ -90,6 +91,11 @@ def length_of(equations: Equations, q: FloatArray) -> float:
     """The largest coordinate of a configuration but for those of unit length; one if it is zero."""
     own = q[~StateKinds.of(equations).unit]
     return float(np.abs(own).max(initial=0.0)) or 1.0
+
+
+def displacement_sizes(equations: Equations, q: FloatArray) -> FloatArray:
+    """Displacements by each velocity that are as large as a configuration: one of rotations."""
+    return np.where(StateKinds.of(equations).turns, 1.0, length_of(equations, q))
 
 
 def row_sizes(equations: Equations, A: FloatArray, q: FloatArray) -> FloatArray:

@@ -253,8 +253,8 @@ class AnalysisOutputs:
             }
             try:
                 lookup = self._analysed(own, values)
-                computed = {n: values[n] for n in self.plan.formulas if np.ndim(values[n]) == 0}
-                known = self._constants({**own, **computed})
+                of_run = {n: x for n, x in values.items() if np.ndim(x) == 0}
+                known = self._constants({**of_run, **own})
                 for request in self.requests:
                     value = self._value(request, lookup, known)
                     result.values[request.name][i] = self.factors[request.name] * value

@@ -234,13 +234,11 @@ class RunOutputs:
             assert name is not None
             self.channel(name)
         else:
+            numbers = [n for n, x in self.system.parameters.items() if np.ndim(x) == 0]
             for name in names_in(request.tree):
-                if name not in self.system.parameters and name not in self.plan.names:
-                    raise UnknownNameError(
-                        "name",
-                        name,
-                        [*self.plan.names, *self.system.parameters, "end(…)", "peak(…)"],
-                    )
+                if name not in numbers and name not in self.plan.names:
+                    known = [*self.plan.names, *numbers, "end(…)", "peak(…)"]
+                    raise UnknownNameError("name", name, known)
         output_factor(request, self._unit_of)
 
     def variables(self) -> list[Variable]:
@@ -418,12 +416,12 @@ class RunOutputs:
             (result.reason[here[k]],) = runs[k : k + 1].status
             if not result.work[here[k]].any():
                 result.status[here[k]] = REFUSED
-        computed = {n: parameters[n] for n in self.plan.formulas if parameters[n].ndim == 1}
+        of_runs = {name: x for name, x in parameters.items() if x.ndim == 1}
         values = _EnsembleValues(
             self,
             runs,
             arrays,
-            {name: x[own] for name, x in {**rows, **computed}.items()},
+            {name: x[own] for name, x in {**of_runs, **rows}.items()},
             lambda of: simulated(here[of], None),
         )
         for request in self.requests:
@@ -438,6 +436,7 @@ class _EnsembleValues:
 
     Parameters
     ----------
+    known : what varies and the parameters that are not defaults, one value for each run.
     every_step : numbers of runs → the same runs, saved at every step of their integrator.
 
     Attributes
@@ -450,10 +449,10 @@ class _EnsembleValues:
         outputs: RunOutputs,
         runs: Runs,
         arrays: EnsembleArrays,
-        rows: Mapping[str, np.ndarray],
+        known: Mapping[str, np.ndarray],
         every_step: Callable[[np.ndarray], Runs],
     ) -> None:
-        self.outputs, self.runs, self.rows = outputs, runs, rows
+        self.outputs, self.runs, self.known = outputs, runs, known
         self.states, self.steps, self.every_step = arrays.states, arrays.work[:, 0], every_step
         self.save = outputs.save
         #: Runs that did not get away from a dead center, with no more than their start saved.
@@ -479,8 +478,7 @@ class _EnsembleValues:
         if name is not None:
             return self._ends(name)
         parameters = {n: x for n, x in self.outputs.system.parameters.items() if np.ndim(x) == 0}
-        fixed = self.outputs.subject.fixed_parameters(self.outputs.plan)
-        found = evaluated(request.tree, {**parameters, **fixed, **self.rows}, self._call)
+        found = evaluated(request.tree, {**parameters, **self.known}, self._call)
         return np.broadcast_to(np.asarray(found, dtype=float), (len(self.runs),))
 
     def _call(self, node: ast.Call) -> FloatArray:
