@@ -219,7 +219,10 @@ DEFINITIONS = {
         {"coordinates": 2},
         r"coordinates must be a list of names, not 2\. Write \['x', 'y'\]",
     ),
-    "coordinates in a set": ({"coordinates": {"x"}}, "list of names, not {'x'}. A set has no order"),
+    "coordinates in a set": (
+        {"coordinates": {"x"}},
+        "list of names, not {'x'}. A set has no order",
+    ),
     "velocities by a function": (
         {"velocities": lambda: 0.0, "kinematics": lambda: np.eye(2)},
         "velocities must be a list of names, not <function",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import keyword
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -74,12 +75,12 @@ def checked_names(what: str, names: Sequence[str], known: Collection[str] = ()) 
         raise InputError(
             what, found=repr(names), expected="a list of names", advice=f"Write [{names!r}]."
         )
-    if isinstance(names, Set) or not isinstance(names, Iterable):
+    if isinstance(names, AbstractSet) or not isinstance(names, Iterable):
         raise InputError(
             what,
             found=shown(names),
             expected="a list of names",
-            advice="A set has no order." if isinstance(names, Set) else "Write ['x', 'y'].",
+            advice="A set has no order." if isinstance(names, AbstractSet) else "Write ['x', 'y'].",
         )
     result = tuple(names)
     if not result:
