@@ -192,6 +192,22 @@ DEFINITIONS = {
         {"nonideal": {"rod": lambda q, force: [0.0, 0.0]}},
         r"non-ideal law of 'rod' must be a function of \(q, v, t,.*not a function of \(q, force\)",
     ),
+    "conditions joined without parentheses": (
+        {"force": lambda q: [zw.where(q[0] > 0 & q[1] > 0, 1.0, 2.0), 0.0]},
+        r"force .*bind more closely than comparisons.*\(a < 1\) & \(b > 0\)",
+    ),
+    "one condition without parentheses": (
+        {"force": lambda q: [zw.where((q[0] > 0) & q[1] < 1, 1.0, 2.0), 0.0]},
+        r"force .*bind more closely than comparisons.*\(a < 1\) & \(b > 0\)",
+    ),
+    "a negated number that is compared": (
+        {"force": lambda q: [zw.where(~q[0] > 0, 1.0, 2.0), 0.0]},
+        r"force .*bind more closely than comparisons.*negate them with ~, each in parentheses",
+    ),
+    "a power as in other languages": (
+        {"force": lambda q: [q[0] ^ 2, 0.0]},
+        r"force .*\^ between numbers. A power is a\*\*b",
+    ),
     "law without the name of its constraint": (
         {"nonideal": lambda v: -v},
         r"nonideal must be a dictionary of names and laws, not <function.*nonideal=\{'rod': lambda",
