@@ -12,7 +12,7 @@ GRAVITY = 9.81
 SHAPES = {
     "straight wire": (lambda x, y, z: [z, y], (0.3, 0, 0), "marginal"),
     "table": (lambda x, y, z: z, (0.3, 0.2, 0), "marginal"),
-    "trough": (lambda x, y, z: z - x**2, (0, 0.2, 0), "marginal"),
+    "straight valley": (lambda x, y, z: z - x**2, (0, 0.2, 0), "marginal"),
     "ring": (lambda x, y, z: [x**2 + y**2 - 1, z], (np.cos(0.3), np.sin(0.3), 0), "marginal"),
     "equator": (
         lambda x, y, z: [x**2 + y**2 + z**2 - 1, z],
@@ -95,5 +95,5 @@ def test_what_decides_is_told():
     wire = zw.System(["x"], mass=np.eye(1), potential=lambda q: q[0] ** 4)
     rest = wire.equilibrium(start=[0.0])
     assert rest.stability == "stable"
-    assert "To first order no force resists that x" in " ".join(rest.notes)
-    assert "of order 3" in " ".join(rest.notes)
+    assert "No force of first order resists this: x moves" in " ".join(rest.notes)
+    assert "the forces of order 3 decide" in " ".join(rest.notes)

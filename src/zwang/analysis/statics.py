@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zwang.analysis.at_rest import effort_unit
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
-from zwang.analysis.higher_order import HigherOrder, beyond_second_order
+from zwang.analysis.higher_order import beyond_second_order
 from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search, stiffness
 from zwang.analysis.stability import Variation, depends_on_sharing, second_variation, verdict
 from zwang.analysis.stationary_state import StationaryState
@@ -489,19 +489,10 @@ def _equilibrium(
     notes = list(_notes(equations, at, found, held))
     stability = _stability(equations, at, variation, held)
     neutral = _one_by_one(equations, variation.neutral)
-    higher = HigherOrder("marginal", 0)
     known = held is None and variation.symmetric and variation.holonomic
     if beyond and known and stability == "marginal":
-        higher = beyond_second_order(equations, at, variation)
-        stability = higher.stability
-    if higher.order:
-        moves = " or ".join(equations.motion_in_words(at.q, d) for d in neutral.T)
-        notes.append(
-            f"To first order no force resists that {moves}: stability is that of terms of order "
-            f"{higher.order}."
-        )
-        if neutral.shape[1] == 1:  # at no other place along it
-            neutral = neutral[:, :0]
+        stability, neutral, told = _beyond(equations, at, variation, neutral)
+        notes += told
     if stability == "unstable" and found.method == AT_ONCE:
         notes.append("Start a little off it to find a stable one.")
     if depends_on_sharing(equations, at):
@@ -539,6 +530,22 @@ def _equilibrium(
         tuple(notes),
         at,
     )
+
+
+def _beyond(
+    equations: EquationsOf, at: Point, variation: Variation, neutral: FloatArray
+) -> tuple[str, FloatArray, list[str]]:
+    """Stability by terms of higher order, the displacements of families, and what is told."""
+    higher = beyond_second_order(equations, at, variation)
+    if not higher.order:
+        return higher.stability, neutral, []
+    moves = " or ".join(equations.motion_in_words(at.q, d) for d in neutral.T)
+    told = (
+        f"No force of first order resists this: {moves}; the forces of order {higher.order} "
+        "decide on stability."
+    )
+    alone = neutral.shape[1] == 1  # at rest at no other place along it
+    return higher.stability, neutral[:, :0] if alone else neutral, [told]
 
 
 def _missed(at: Point, held: Held | None) -> float:
