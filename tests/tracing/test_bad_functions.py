@@ -246,7 +246,7 @@ DEFINITIONS = {
     "no mass": ({"mass": None}, r"mass must be a function of \(q, t, p\),.*not None"),
     "force in words": (
         {"force": ["down", "down"]},
-        r"force must be numbers, or a function of \(q, v, t, p\) or.*not \['down', 'down'\]",
+        r"force must be a function of \(q, v, t, p\),.*or numbers, not \['down', 'down'\]",
     ),
     "kinematics in a list": (
         {"velocities": ["u", "w"], "kinematics": [lambda: np.eye(2)]},

@@ -94,7 +94,7 @@ def _function(name: str, given: Any) -> Any:
         raise InputError(
             name,
             found=shown(given),
-            expected=f"numbers, or a function of ({ARGUMENTS[name]}) or of some of these by name",
+            expected=f"a function of ({ARGUMENTS[name]}), or of some of these by name, or numbers",
         ) from None
     return lambda: constant
 
