@@ -7,6 +7,7 @@ can act on; the attributes carry the same facts for programs.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
@@ -35,12 +36,17 @@ __all__ = [
 ]
 
 
+#: Where a function or an object is in memory, as Python shows it.
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
 def shown(value: object) -> str:
-    """A value as a message shows it: on one line, and short."""
+    """A value as a message shows it: on one line, short, and without addresses in memory."""
     shape = getattr(value, "shape", None)
     if shape and getattr(value, "size", 0) > 6:
         return f"an array of shape {tuple(shape)}"
     text = str(value) if shape == () else " ".join(repr(value).split())
+    text = ADDRESS.sub("", text)
     return text if len(text) <= 80 else f"{text[:76]} …"
 
 

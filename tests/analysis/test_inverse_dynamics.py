@@ -374,6 +374,60 @@ def test_motions_of_others_are_refused():
         m.inverse_dynamics(run, ["pin.angle"])
 
 
+def _driven_pendulum(pin: float = 0.0, unit: float = 1.0, **more) -> zw.Mechanism:
+    m = zw.Mechanism(gravity=(0, 0, -10.0 * unit))
+    rod = m.body("rod", mass=1.0, inertia=(unit**2,) * 3, position=((0.5 + pin) * unit, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(pin * unit, 0, 0), axis="y")
+    for name, law in more.items():
+        m.drive(name, "pin.angle", law)
+    return m
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("pin", [0.3, 1e-4])
+def test_a_motion_about_another_pin_is_refused_by_its_miss_and_time(unit, pin):
+    """Its accelerations are those of a pendulum about any pin."""
+    theirs = _driven_pendulum(unit=unit, motor=lambda t: 1.0 * np.sin(t))
+    motions = (
+        theirs.simulate(until=1.0, save=0.25),
+        theirs.kinematics(times=np.linspace(0.0, 1.0, 5)),
+    )
+    for motion in motions:
+        with pytest.raises(zw.ZwangError, match=rf"positions that 'pin'.*by {pin * unit:.3g}\."):
+            _driven_pendulum(pin, unit).inverse_dynamics(motion, ["pin.angle"])
+        _driven_pendulum(unit=unit).inverse_dynamics(motion, ["pin.angle"])
+
+
+def test_a_motion_of_other_velocities_is_refused():
+    """A skate that slides sideways at a constant rate has accelerations that its blade allows."""
+
+    def body(**constraints):
+        return zw.System(["x", "y", "angle"], mass=np.eye(3), constraints=constraints or None)
+
+    slides = body().simulate([0.0, 0.0, 0.0], [0.0, 0.5, 0.0], until=1.0, save=0.25)
+    skate = body(blade=zw.velocity(lambda q, v: v[1] * np.cos(q[2]) - v[0] * np.sin(q[2])))
+    with pytest.raises(zw.ZwangError, match=r"velocities that 'blade' does not allow.*by 0\.5"):
+        skate.inverse_dynamics(slides, ["x", "angle"])
+
+
+def test_rounding_and_tolerances_refuse_no_motion():
+    m = _driven_pendulum()
+    for tolerance in (1e-3, 1e-12):
+        run = m.simulate(until=5.0, save=0.1, tolerance=tolerance)
+        assert not m.inverse_dynamics(run, ["pin.angle"]).notes
+    at_rest = m.simulate(m.equilibrium().state, until=100.0, save=10.0)
+    assert not m.inverse_dynamics(at_rest, ["pin.angle"]).notes
+    far = _driven_pendulum(pin=1e6)
+    assert not far.inverse_dynamics(far.simulate(until=1.0, save=0.1), ["pin.angle"]).notes
+
+
+def test_a_run_that_drifts_is_taken_with_a_note():
+    m = _driven_pendulum()
+    run = m.simulate(until=20.0, save=1.0, tolerance=1e-2, drift="none", coordinates="absolute")
+    inv = m.inverse_dynamics(run, ["pin.angle"])
+    assert not inv.notes or "the run drifts" in inv.notes[0]
+
+
 def test_too_few_quantities_name_what_is_open():
     m = zw.Mechanism(plane="xy")
     one = m.body("one", mass=1.0, inertia=0.1, position=(0.5, 0))

@@ -8,6 +8,7 @@ from scipy.integrate import quad
 
 import zwang as zw
 from analysis.driven_linkages import circles
+from zwang.analysis.internal_dynamics import require_rest
 from zwang.analysis.servo import ServoSolution
 
 #: Tracking and efforts of flat systems: rounding, enlarged by four differentiations.
@@ -227,6 +228,32 @@ def test_unstable_internal_dynamics_is_inverted_with_boundary_values():
     np.testing.assert_allclose(solution["y"], [float(_number(t)) for t in solution.t], atol=1e-9)
     with pytest.raises(zw.ZwangError, match="begins and ends at rest"):
         servo.solve(np.linspace(-1.0, 1.5, 20))
+
+
+@pytest.mark.parametrize("travel", [1e-9, 1.0, 1e6])
+@pytest.mark.parametrize("span", [1e-4, 1.0, 1e4])
+def test_a_program_rests_in_its_own_travel_and_time(travel, span):
+    """Small ways had been taken for rest, and slow rates of large ways for motion."""
+
+    def jets(f):
+        x = np.poly1d(f)
+        scale = travel / span ** np.arange(3)
+        return lambda _, t: (scale * [x.deriv(j)(t / span) for j in range(3)])[:, None]
+
+    times = span * np.linspace(0.0, 1.0, 21)
+    smooth = [70, -315, 540, -420, 126, 0, 0, 0, 0, 0]
+    for f, said in (([1, 0], "at a rate of"), ([-1, 2, 0], "t = 0,"), ([1, 0, 0], "accel|a rate")):
+        with pytest.raises(zw.ZwangError, match=said):
+            require_rest(jets(f), times, "'y'")
+    require_rest(jets(smooth), times, "'y'")
+    require_rest(jets([3.0]), times, "'y'")
+
+
+def test_a_small_program_that_is_fast_at_its_start_is_refused():
+    system, B = car(np.pi / 4, -50.0, 0.5)
+    servo = system.servo({"y": lambda t: 1e-8 * np.sin(20.0 * t)}, actuators=B)
+    with pytest.raises(zw.ZwangError, match=r"begins and ends at rest.*moves at t = 0, at a rate"):
+        servo.solve(np.linspace(0.0, 3.0, 41))
 
 
 def _number(t):

@@ -72,12 +72,31 @@ def test_what_may_be_right_is_taken(read, changed):
         ({"length": "L^2"}, r"in m\^2"),
         ({"length": "L + load"}, r"terms in m and kg \(L in m, load in kg\)"),
         ({"length": "max(L, load)"}, "terms in m and kg"),
+        ({"length": "L * sin(load)"}, r"sin of an angle or a number, not .* in kg \(load in kg\)"),
+        ({"length": "L * cos(w)"}, r"not cos of something in m \(w in m\)"),
+        ({"length": "L * exp(-load)"}, "exp of a number, not exp of something in kg"),
+        ({"length": "L * log10(L)"}, "log10 of a number, not log10 of something in m"),
+        ({"length": "L * 2^load"}, "a power of a number as its exponent"),
+        ({"length": "L * where(not L < load, 1, 2)"}, "terms in m and kg"),
     ],
 )
 def test_what_is_of_another_dimension_is_refused_with_its_place(read, changed, said):
     with pytest.raises(zw.ModelError, match=said) as caught:
         read(**changed)
     assert caught.value.line is not None
+
+
+def test_a_definition_that_nothing_uses_is_checked_with_its_place(tmp_path):
+    path = tmp_path / "model.toml"
+    head = '[parameters]\nL = "0.5 m"\nF = "3 N"\n[define]\n'
+    tail = '[system]\ncoordinates = ["x"]\nmass = [[1]]\n'
+    for value in ('"sin(L)"', '["exp(F)", 0]', '"atan2(L, F)"'):
+        path.write_text(f"{head}u = {value}\n{tail}", encoding="utf-8")
+        with pytest.raises(zw.ModelError) as caught:
+            zw.read_model(path)
+        assert (caught.value.line, caught.value.key[:8]) == (5, "define.u")
+    path.write_text(f'{head}u = "sin(L / (2 * L)) * exp(-t)"\n{tail}', encoding="utf-8")
+    zw.read_model(path)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from zwang.cli.app import app
 from zwang.errors import ModelError, UnknownNameError
+from zwang.model_files.expressions import ExpressionError, evaluate, parse_expression
 from zwang.model_files.model import read_model
 
 MODEL = """\
@@ -177,3 +179,43 @@ def test_check_reads_all_cases(tmp_path: Path) -> None:
     assert "has no errors" not in result.output
     path.write_text(path.read_text(encoding="utf-8").replace('"1 m"', '"1 t"'), encoding="utf-8")
     assert CliRunner().invoke(app, ["check", str(path)]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("t > 0 & t < 1", "joined by 'and': a > 0 and b > 0"),
+        ("t > 0 || t < 1", "joined by 'or': a > 0 or b > 0"),
+        ("t > 0 AND t < 1", "'and' in small letters"),
+        ("!(t > 0)", "negated by 'not'"),
+        ("0 < 2 * t < 1", r"Join two by 'and': 0 < 2 \* t and 2 \* t < …"),
+        ("t > 0 == t > 1", r"\(a > 0\) == \(b > 0\)"),
+        ("t <> 0", "Unequal is a != b"),
+        ("t > 0 xor t > 1", r"\(a > 0\) != \(b > 0\)"),
+        ("t ≥ 0", "written >="),
+        ("1 + not t > 0", r"and \(not b > 0\)"),
+        ("if(t > 0, 1, 2)", r"where\(condition, a, b\)"),
+        ("1 if t > 0 else 2", r"where\(condition, a, b\)"),
+        ("t > 0 ? 1 : 2", r"where\(condition, a, b\)"),
+    ],
+)
+def test_conditions_of_other_languages_lead_to_those_of_model_files(condition, said):
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression(f"where({condition}, 1, 2)")
+    assert re.search(said, f"{caught.value.expected} {caught.value.advice}")
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [
+        ("x > 0 and x < 1 or x > 2", lambda x: (x > 0 and x < 1) or x > 2),
+        ("x > 0 or x < 1 and x > 2", lambda x: x > 0 or (x < 1 and x > 2)),
+        ("not x > 0 and x < 1", lambda x: not x > 0 and x < 1),
+        ("not not x", lambda x: x != 0),
+        ("not not not x", lambda x: x == 0),
+    ],
+)
+def test_words_bind_as_in_mathematics(condition, value):
+    tree = parse_expression(condition)
+    for x in (-1.0, 0.0, 0.5, 1.5, 3.0):
+        assert evaluate(tree, {"x": x}) == float(value(x))

@@ -192,6 +192,66 @@ DEFINITIONS = {
         {"nonideal": {"rod": lambda q, force: [0.0, 0.0]}},
         r"non-ideal law of 'rod' must be a function of \(q, v, t,.*not a function of \(q, force\)",
     ),
+    "conditions joined without parentheses": (
+        {"force": lambda q: [zw.where(q[0] > 0 & q[1] > 0, 1.0, 2.0), 0.0]},
+        r"force .*bind more closely than comparisons.*\(a < 1\) & \(b > 0\)",
+    ),
+    "one condition without parentheses": (
+        {"force": lambda q: [zw.where((q[0] > 0) & q[1] < 1, 1.0, 2.0), 0.0]},
+        r"force .*bind more closely than comparisons.*\(a < 1\) & \(b > 0\)",
+    ),
+    "a negated number that is compared": (
+        {"force": lambda q: [zw.where(~q[0] > 0, 1.0, 2.0), 0.0]},
+        r"force .*bind more closely than comparisons.*negate them with ~, each in parentheses",
+    ),
+    "a power as in other languages": (
+        {"force": lambda q: [q[0] ^ 2, 0.0]},
+        r"force .*\^ between numbers. A power is a\*\*b",
+    ),
+    "law without the name of its constraint": (
+        {"nonideal": lambda v: -v},
+        r"nonideal must be a dictionary of names and laws, not <function.*nonideal=\{'rod': lambda",
+    ),
+    "laws in a list": ({"nonideal": [lambda v: -v]}, "nonideal must be a dictionary.*not \\[<"),
+    "laws in an array": ({"nonideal": np.eye(2)}, "nonideal must be a dictionary.*not array"),
+    "law that is a number": (
+        {"nonideal": {"rod": 3.0}},
+        r"non-ideal law of 'rod' must be a function of \(q, v, t, p, reaction\).*not 3\.0",
+    ),
+    "constraints in a list": (
+        {"constraints": [lambda q: q[0]]},
+        r"constraints must be a dictionary of names and functions, not \[<.*Write constraints=\{'",
+    ),
+    "constraint without a name": (
+        {"constraints": zw.position(lambda q: q[0])},
+        "constraints must be a dictionary of names and functions, not Constraint",
+    ),
+    "no constraint by a number": ({"constraints": 0}, "constraints must be a dictionary.*not 0"),
+    "parameters in a list": (
+        {"parameters": [("m", 2.0)]},
+        r"parameters must be a dictionary of names and values, not \[\('m', 2\.0\)\].*Write param",
+    ),
+    "coordinates by their number": (
+        {"coordinates": 2},
+        r"coordinates must be a list of names, not 2\. Write \['x', 'y'\]",
+    ),
+    "coordinates in a set": (
+        {"coordinates": {"x"}},
+        "list of names, not {'x'}. A set has no order",
+    ),
+    "velocities by a function": (
+        {"velocities": lambda: 0.0, "kinematics": lambda: np.eye(2)},
+        "velocities must be a list of names, not <function",
+    ),
+    "no mass": ({"mass": None}, r"mass must be a function of \(q, t, p\),.*not None"),
+    "force in words": (
+        {"force": ["down", "down"]},
+        r"force must be a function of \(q, v, t, p\),.*or numbers, not \['down', 'down'\]",
+    ),
+    "kinematics in a list": (
+        {"velocities": ["u", "w"], "kinematics": [lambda: np.eye(2)]},
+        r"kinematics must be a function of \(q, t, p\) that returns N.*not a list of one",
+    ),
     "velocities without kinematics": ({"velocities": ["u", "w"]}, "velocities.*no kinematics"),
     "kinematics without velocities": (
         {"kinematics": lambda: np.eye(2)},

@@ -21,8 +21,11 @@ FORWARD, BOUNDARY = 1e-11, 1e-5
 PLACES = 41
 #: Places over the times at which jets are kept as first guesses for their neighbors.
 NEIGHBORS = 400
-#: How far a program may be from rest at its ends, relative, where boundary values need rest.
+#: How far a program may be from rest at its ends, as a share of its travel, where boundary values
+#: need rest.
 REST = 1e-6
+#: Places, beside the times that are asked for, at which is looked how far and how fast it goes.
+LOOKED_AT = 200
 #: Corrections of coordinates, of bodies beside their sizes, from which a shorter step is taken:
 #: half a turn away is another position of the same program.
 BRANCH = 0.1
@@ -214,16 +217,27 @@ class Inversion:
 
 
 def require_rest(wanted: Callable[[int, float], FloatArray], times: FloatArray, name: str) -> None:
-    """Refuse a program that moves at the first or the last time."""
+    """Refuse a program that moves at the first or the last time, in its own time and travel.
+
+    At rest its rate over the whole time, and its acceleration over this and the time that its
+    travel takes at its fastest, would lead it a share of its travel.
+    """
+    span = float(times[-1] - times[0])
+    some = np.unique(np.append(times, np.linspace(times[0], times[-1], LOOKED_AT)))
+    values = np.array([wanted(1, float(t))[:2] for t in some])
+    travel = np.ptp(values[:, 0], axis=0)
+    fastest = np.maximum(np.abs(values[:, 1]).max(axis=0), travel / span)
+    still, limit = REST * travel / span, REST * fastest / span
     for t in (times[0], times[-1]):
-        values = wanted(2, float(t))
-        size = max(1.0, float(np.abs(values[0]).max()))
-        if np.abs(values[1:3]).max(initial=0.0) > REST * size:
+        _, rate, acceleration = np.abs(wanted(2, float(t))[:3])
+        if (rate > still).any() or (acceleration > limit).any():
             raise InputError(
                 f"program {name}",
                 must="be one that begins and ends at rest, with time before and after it, as "
                 "internal dynamics is unstable",
-                but=f"moves at t = {t:.6g}",
+                but=f"moves at t = {t:.6g}, at a rate of {rate.max():.3g}"
+                if (rate > still).any()
+                else f"moves at t = {t:.6g}, with an acceleration of {acceleration.max():.3g}",
             )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.analysis.actuators import Actuators, actuators_of
+from zwang.analysis.allowed_motion import require_allowed
 from zwang.analysis.effort_kernel import EffortKernel
 from zwang.analysis.effort_result import InverseDynamics
 from zwang.analysis.effort_rules import Efforts, balance, chosen, weights_of
@@ -27,6 +28,9 @@ __all__ = ["InverseDynamics", "efforts", "inverse_dynamics"]
 
 #: States that are balanced at once: a compromise between calls and memory.
 CHUNK = 256
+#: States of a motion made elsewhere whose accelerations are compared with constraints, compiled
+#: efforts or not.
+LOOKED_AT = 20
 
 
 def inverse_dynamics(
@@ -53,9 +57,14 @@ def inverse_dynamics(
         )
     p = own.parameter_vector(parameters)
     at = given_motion(own, motion, parameters, start)
+    notes = [*at.notes]
+    if not isinstance(motion, tuple | list):
+        notes += require_allowed(own, motion, at, p)
+        some = at.piece(np.unique(np.linspace(0, len(at.t) - 1, LOOKED_AT).astype(int)))
+        terms = own.equations.terms_at(some.q, some.v, some.t, p)
+        _require_possible(acting, terms, some)
     found = efforts(acting, at, p, rule, w)
     _, rates = acting.rates(at, p)
-    notes = [*at.notes]
     if len({Z.shape[1] for Z in found.family}) > 1:
         notes.append("actuators lose or gain independence on the way: see the sizes of family")
     return InverseDynamics(

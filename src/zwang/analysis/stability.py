@@ -20,12 +20,16 @@ import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Held, spaces_of
 from zwang.analysis.search import Point, is_symmetric, stiffness
-from zwang.terms import FloatArray
+from zwang.terms import EPSILON, FloatArray
 
 __all__ = ["Variation", "depends_on_sharing", "second_variation", "verdict"]
 
 #: Eigenvalues of K, relative to the size of its terms, that count as zero.
 NEUTRAL = 1e-9
+#: What rounding leaves of a reaction that is zero, beside those that forces of any direction have.
+OF_REACTIONS = 64.0 * EPSILON
+#: Choices of signs of reactions by which the size of their stiffness is found.
+SIGNS = 3
 #: Share of ∂(AᵀZ) that may remain along allowed displacements where K does not depend on λ.
 INDEPENDENT = 1e-7
 #: Of the stiffness of forces, which is subtracted; larger by what INDEPENDENT takes of it.
@@ -43,7 +47,9 @@ class Variation:
     K : reduced stiffness in the basis D, shape (f, f).
     basis : D, shape (n, f).
     mass : DᵀM D.
-    scale : size of the terms of K, beside which its eigenvalues are zero or not.
+    scale : size of the terms of K, beside which its eigenvalues are zero or not; at least so large
+        that what rounding leaves of reactions that are zero is zero, too: that of a horizontal ring
+        on a bead would make its rest stable or unstable.
     neutral : displacements with K z = 0, as columns, shape (n, k); of nonholonomic systems those
         of all positions.
     symmetric : whether K is that of a potential.
@@ -70,6 +76,7 @@ def second_variation(equations: EquationsOf, at: Point, held: Held | None = None
     D, d = at.spaces.basis, at.spaces.d
     K = D.T @ E_pi @ D
     scale = float(np.abs(d[:, None] * E_pi * d).max(initial=0.0))
+    scale = max(scale, OF_REACTIONS / NEUTRAL * _of_reactions(equations, at))
     rows = at.values.A[equations.is_position]
     if held is not None:
         rows = np.vstack([rows, held.at(at.q)[1]])
@@ -84,6 +91,26 @@ def second_variation(equations: EquationsOf, at: Point, held: Held | None = None
         neutral = allowed
     mass = D.T @ at.values.M @ D
     return Variation(K, D, mass, scale, neutral, is_symmetric(K), holonomic)
+
+
+def _of_reactions(equations: EquationsOf, at: Point) -> float:
+    """Size of the stiffness of reactions to forces that are as large as those that act."""
+    if not equations.rows:
+        return 0.0
+    rest, d = np.zeros(equations.nv), at.spaces.d
+    drawn = np.random.default_rng(0)
+    force = float(np.abs(d * at.force).max(initial=0.0)) / d
+    lam = np.abs(at.spaces.multipliers(np.diag(force))).sum(axis=1)[: equations.rows]
+    none = equations.slopes(at.q, rest, rest, 0.0 * lam).E_pi
+    sizes = [
+        equations.slopes(at.q, rest, rest, lam * _signs(drawn, len(lam))).E_pi - none
+        for _ in range(SIGNS)
+    ]
+    return float(np.abs([d[:, None] * x * d for x in sizes]).max(initial=0.0))
+
+
+def _signs(drawn: np.random.Generator, count: int) -> FloatArray:
+    return drawn.choice([-1.0, 1.0], count)
 
 
 def verdict(found: Variation, eigenvalues: FloatArray | None) -> str:

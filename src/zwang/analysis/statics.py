@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from zwang.analysis.at_rest import effort_unit
 from zwang.analysis.equations_of import EquationsOf, Held, held_channels
+from zwang.analysis.higher_order import beyond_second_order
 from zwang.analysis.search import AT_ONCE, Found, Point, newton_only, point_at, search, stiffness
 from zwang.analysis.stability import Variation, depends_on_sharing, second_variation, verdict
 from zwang.analysis.stationary_state import StationaryState
@@ -94,7 +95,8 @@ class Equilibrium(StationaryState):
     q, v : coordinates, shape (nq,), and velocities, all zero, shape (nv,).
     t : time [s] at which forces and drivers are taken.
     stability : ``"stable"``, ``"unstable"``, ``"marginal"`` where a displacement meets no
-        resistance, or ``"undecided"``, as where a constraint or a force changes with time: the
+        resistance of any order, or ``"undecided"``, as where several meet none but of higher order,
+        or a constraint or a force changes with time: the
         state is then an equilibrium of the system held as it stands at t, and a note names what
         changes.
     residual : the largest of three shares: of the force that is left, relative to the largest that
@@ -470,7 +472,10 @@ def _bodies(equations: EquationsOf, direction: FloatArray) -> str:
     return f"{'body' if len(names) == 1 else 'bodies'} {listing(names)}"
 
 
-def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equilibrium:
+def _equilibrium(
+    equations: EquationsOf, found: Found, held: Held | None, *, beyond: bool = True
+) -> Equilibrium:
+    """An equilibrium with its stability, beyond the second order or as far as that tells."""
     at = found.point
     variation = second_variation(equations, at, held)
     left = at.force + _rows(at, held).T @ at.lam
@@ -483,6 +488,11 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
     )
     notes = list(_notes(equations, at, found, held))
     stability = _stability(equations, at, variation, held)
+    neutral = _one_by_one(equations, variation.neutral)
+    known = held is None and variation.symmetric and variation.holonomic
+    if beyond and known and stability == "marginal":
+        stability, neutral, told = _beyond(equations, at, variation, neutral)
+        notes += told
     if stability == "unstable" and found.method == AT_ONCE:
         notes.append("Start a little off it to find a stable one.")
     if depends_on_sharing(equations, at):
@@ -494,7 +504,6 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
     notes += changes.notes_at_rest(stability)
     if changes.now:
         stability = "undecided"
-    neutral = _one_by_one(equations, variation.neutral)
     families = [equations.motion_in_words(at.q, d) for d in neutral.T]
     words, directions = _sticking_families(equations, at, variation)
     holding = (
@@ -521,6 +530,22 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
         tuple(notes),
         at,
     )
+
+
+def _beyond(
+    equations: EquationsOf, at: Point, variation: Variation, neutral: FloatArray
+) -> tuple[str, FloatArray, list[str]]:
+    """Stability by terms of higher order, the displacements of families, and what is told."""
+    higher = beyond_second_order(equations, at, variation)
+    if not higher.order:
+        return higher.stability, neutral, []
+    moves = " or ".join(equations.motion_in_words(at.q, d) for d in neutral.T)
+    told = (
+        f"No force of first order resists this: {moves}; the forces of order {higher.order} "
+        "decide on stability."
+    )
+    alone = neutral.shape[1] == 1  # at rest at no other place along it
+    return higher.stability, neutral[:, :0] if alone else neutral, [told]
 
 
 def _missed(at: Point, held: Held | None) -> float:
@@ -624,6 +649,7 @@ def equilibria(
     _require_rest(equations, first)
     rng = np.random.default_rng(seed)
     found: list[Equilibrium] = []
+    ends: list[Found] = []
     begin = [first] if given is None else [_start(equations, s, hold, None) for s in given]
     begin += [_drawn(equations, first, rng, spread) for _ in range(count)]
     held = Held(equations, first, names) if names else None
@@ -638,12 +664,18 @@ def equilibria(
         on, met = equations.corrected(q, held)
         if not met:
             continue
-        for one in _from(equations, on, held):
+        for end in _from(equations, on, held):
+            one = _equilibrium(equations, end, held, beyond=False)
             k = next((k for k, other in enumerate(found) if is_one(one, other)), None)
             if k is None:
                 found.append(one)
+                ends.append(end)
             elif np.linalg.norm(one.q - first) < np.linalg.norm(found[k].q - first):
-                found[k] = one  # full turns nearer to the start
+                found[k], ends[k] = one, end  # full turns nearer to the start
+    found = [
+        _equilibrium(equations, end, held) if one.stability == "marginal" else one
+        for one, end in zip(found, ends, strict=True)
+    ]
     return sorted(found, key=lambda one: float(np.linalg.norm(one.q - first)))
 
 
@@ -663,7 +695,7 @@ def _drawn(
     return q
 
 
-def _from(equations: EquationsOf, q: FloatArray, held: Held | None) -> Iterable[Equilibrium]:
+def _from(equations: EquationsOf, q: FloatArray, held: Held | None) -> Iterable[Found]:
     """Equilibria that descent and Newton find from one start: the second finds unstable ones."""
     for method in (search, newton_only):
         try:
@@ -671,7 +703,7 @@ def _from(equations: EquationsOf, q: FloatArray, held: Held | None) -> Iterable[
         except np.linalg.LinAlgError:
             continue
         if found.at_rest:
-            yield _equilibrium(equations, found, held)
+            yield found
 
 
 def _same(equations: EquationsOf, a: FloatArray, b: FloatArray, turning: NDArray[np.bool_]) -> bool:
@@ -721,5 +753,5 @@ def _one_family(
         far = LED_OFF * float(np.linalg.norm(on - one.q)) + SAME
         if found is None or not found.at_rest or np.linalg.norm(found.point.q - on) > far:
             return False
-        one = _equilibrium(equations, found, held)
+        one = _equilibrium(equations, found, held, beyond=False)
     return False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import keyword
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from zwang.terms import FloatArray
 
 __all__ = [
     "angle_notes",
+    "by_name",
     "check_name",
     "checked_names",
     "is_folder",
@@ -73,6 +75,13 @@ def checked_names(what: str, names: Sequence[str], known: Collection[str] = ()) 
         raise InputError(
             what, found=repr(names), expected="a list of names", advice=f"Write [{names!r}]."
         )
+    if isinstance(names, AbstractSet) or not isinstance(names, Iterable):
+        raise InputError(
+            what,
+            found=shown(names),
+            expected="a list of names",
+            advice="A set has no order." if isinstance(names, AbstractSet) else "Write ['x', 'y'].",
+        )
     result = tuple(names)
     if not result:
         raise InputError(what, must="have at least one name", but="has none")
@@ -95,8 +104,28 @@ def check_name(kind: str, name: Any) -> None:
         raise InputError(
             f"name of {kind}",
             expected="letters, digits and _, and no Python keyword",
-            found=repr(name),
+            found=shown(name),
         )
+
+
+def by_name(what: str, given: Any, of: str, example: str) -> Mapping[str, Any]:
+    """Things by name, none of None; anything but a dictionary is refused.
+
+    Parameters
+    ----------
+    of : what belongs to a name, for the message.
+    example : the argument as it is written.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(
+            what,
+            found=shown(given),
+            expected=f"a dictionary of names and {of}",
+            advice=f"Write {example}.",
+        )
+    return given
 
 
 def path_of(given: Any, what: str, expected: str = "the path of a file") -> Path:

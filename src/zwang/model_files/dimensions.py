@@ -4,7 +4,8 @@ Names that were given with a unit have that of the unit. Plain numbers may be of
 ``"40 + load"``, also in products, ``"7850 * L * w * h"``; so may results that are plain,
 ``"sin(w * t)"``. Time, positions and rates count only where they stand in a product with a name
 that was given with a unit: ``"t"`` may be an angle, and ``"-length"`` a force. What is certain must
-agree: in sums, with definitions in between, and with what the place in the file asks for.
+agree: in sums, with definitions in between, and with what the place in the file asks for; sines,
+exponentials and exponents are of plain numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from zwang.model_files.arithmetic import ExpressionError
 from zwang.model_files.expressions import (
     Chain,
     FunctionCall,
+    ListLiteral,
     Name,
     Node,
     NumberLiteral,
@@ -44,8 +46,9 @@ class Measured(NamedTuple):
 #: Name → what it is measured in, None where that is not known.
 NamesMeasured = Mapping[str, Measured | None]
 
-#: Functions whose value is a plain number.
-_OF_ANGLES = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "sign"}
+#: Functions of angles, and of plain numbers, whose values are plain numbers.
+_OF_ANGLES = {"sin", "cos", "tan"}
+_OF_NUMBERS = {"asin", "acos", "atan", "exp", "log", "log10", "sinh", "cosh", "tanh"}
 #: Functions whose value is of the kind of their arguments.
 OF_ARGUMENTS = {"abs", "min", "max", "hypot", "norm", "sum"}
 COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
@@ -86,8 +89,13 @@ def _measured(tree: Node, names: NamesMeasured) -> Measured | None:
     match tree:
         case Name():
             return names.get(tree.text)
-        case Prefix(sign="-"):
-            return _measured(tree.operand, names)
+        case Prefix():
+            found = _measured(tree.operand, names)
+            return found if tree.sign == "-" else Measured(PLAIN)
+        case ListLiteral():
+            for entry in tree.entries:
+                _measured(entry, names)
+            return None
         case VectorEntry():
             return _measured(tree.base, names)
         case FunctionCall():
@@ -99,7 +107,14 @@ def _measured(tree: Node, names: NamesMeasured) -> Measured | None:
 
 def _of_function(tree: FunctionCall, names: NamesMeasured) -> Measured | None:
     found = [_measured(argument, names) for argument in tree.arguments]
-    if tree.function in _OF_ANGLES:
+    if tree.function in _OF_ANGLES | _OF_NUMBERS:
+        wanted = "an angle or a number" if tree.function in _OF_ANGLES else "a number"
+        _require_plain(tree.function, tree, found[0], names, wanted)
+        return Measured(PLAIN)
+    if tree.function == "atan2":
+        _of_terms(tree, found, names)
+        return Measured(PLAIN)
+    if tree.function == "sign":
         return Measured(PLAIN)
     if tree.function in OF_ARGUMENTS:
         return _of_terms(tree, found, names)
@@ -110,6 +125,22 @@ def _of_function(tree: FunctionCall, names: NamesMeasured) -> Measured | None:
     if tree.function == "sqrt":
         return _power(found[0], 0.5)
     return None
+
+
+def _require_plain(
+    what: str, tree: Node, found: Measured | None, names: NamesMeasured, wanted: str
+) -> None:
+    """Refuse what is certainly measured in something where a plain number belongs."""
+    if found is None or not _certain(found):
+        return
+    unit = in_units(found.dimension)
+    raise ExpressionError(
+        f"{what} of something in {unit}{_told(tree, names)}",
+        f"{what} of {wanted}",
+        "A rate times the time is an angle, such as w * t."
+        if found.dimension == dimension_of_unit("1/s")
+        else f"Divide by another value in {unit}.",
+    )
 
 
 def _of_chain(tree: Chain, names: NamesMeasured) -> Measured | None:
@@ -123,6 +154,8 @@ def _of_chain(tree: Chain, names: NamesMeasured) -> Measured | None:
         _of_terms(tree, found, names)
         return Measured(PLAIN)
     exponent = tree.rest[0][1]
+    if signs == ["^"]:
+        _require_plain("a power", tree, found[1], names, "a number as its exponent")
     if signs == ["^"] and isinstance(exponent, NumberLiteral):
         return _power(found[0], exponent.value)
     return None

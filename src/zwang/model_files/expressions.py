@@ -2,7 +2,7 @@
 
     expression  =  conjunction { "or" conjunction }
     conjunction =  test { "and" test }
-    test        =  ["not"] sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
+    test        =  { "not" } sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
     sum         =  product { ("+" | "-") product }
     product     =  factor { ("*" | "/") factor }
     factor      =  ("-" | "+") factor  |  operand [ ("^" | "**") factor ]
@@ -53,6 +53,8 @@ LONGEST_TEXT = 50_000
 DEEPEST_NESTING = 40
 #: Indices one after the other, as of a matrix of matrices.
 DEEPEST_ENTRY = 4
+#: Characters of an operand that advice repeats.
+LONGEST_ADVICE = 30
 #: Numbers that one formula may compute, with the definitions it uses: lists of lists of lists grow
 #: without a bound that the length of their text sets. A mass matrix of 300 × 300 is a third of it.
 MOST_NUMBERS = 250_000
@@ -236,6 +238,8 @@ class _Parser:
         before = [token[1] for token in self.tokens[max(self.at - 2, 0) : self.at]]
         if self.text == "," and self._between_numbers():
             return DECIMALS
+        if self.text.lower() in _WORDS_HERE:
+            return _WORDS_HERE[self.text.lower()]
         operand = self.kind in ("name", "number")
         if self.text in UNITS and self.at and self.tokens[self.at - 1][0] == "number":
             return self._power_without_sign() or (
@@ -288,18 +292,36 @@ class _Parser:
         return self._chain(self._test, "and")
 
     def _test(self) -> Node:
-        if self.accept("not"):
-            return Prefix("not", self._test_operand())
-        return self._test_operand()
+        negated = 0
+        while self.accept("not"):
+            negated += 1
+        tree = self._test_operand()
+        for _ in range(2 - negated % 2 if negated else 0):  # twice: 1 or 0 of any number
+            tree = Prefix("not", tree)
+        return tree
 
     def _test_operand(self) -> Node:
-        first = self._sum()
-        if sign := self.accept(*_COMPARISONS):
-            tree = Chain(first, ((sign, self._sum()),))
-            if self.text in _COMPARISONS:
-                raise self.wrong("one comparison", "Join two by 'and'.")
-            return tree
-        return first
+        begin, first = self.at, self._sum()
+        sign = self.accept(*_COMPARISONS)
+        if not sign:
+            return first
+        middle, second = self.at, self._sum()
+        if self.text in _COMPARISONS:
+            if {sign, self.text} & {"==", "!="} and sign != self.text:
+                raise self.wrong("one comparison", "Conditions compare as (a > 0) == (b > 0).")
+            one, two = self._written(begin, middle - 1), self._written(middle, self.at)
+            raise self.wrong(
+                "one comparison",
+                f"Join two by 'and': {one} {sign} {two} and {two} {self.text} …"
+                if max(len(one), len(two)) <= LONGEST_ADVICE
+                else "Join two by 'and'.",
+            )
+        return Chain(first, ((sign, second),))
+
+    def _written(self, begin: int, end: int) -> str:
+        """Tokens as they stand in the text."""
+        last = self.tokens[end - 1]
+        return self.source[self.tokens[begin][2] - 1 : last[2] - 1 + len(last[1])]
 
     def _sum(self) -> Node:
         return self._chain(self._product, "+", "-")
@@ -331,7 +353,7 @@ class _Parser:
         elif self.accept("["):
             tree = ListLiteral(self._arguments("]"))
         else:
-            raise self.wrong("a number, a name or a bracket")
+            raise self.wrong("a number, a name or a bracket", self._instead())
         depth = 0
         while self.accept("["):
             depth += 1
@@ -349,6 +371,15 @@ class _Parser:
             raise self.wrong("an operation", "Only a name may be followed by a dot.")
         return tree
 
+    def _instead(self) -> str | None:
+        """What to write where an operand is missing."""
+        before = self.tokens[self.at - 1][1] if self.at else ""
+        if before + self.text in ("<>", "><"):
+            return "Unequal is a != b."
+        if before + self.text == "//":
+            return "The whole part is floor(a / b)."
+        return _WORDS_HERE["not"] if self.text == "not" else None
+
     def _name(self) -> Node:
         parts = [self.take()]
         while self.accept("."):
@@ -360,7 +391,10 @@ class _Parser:
         name = ".".join(parts)
         if name not in FUNCTIONS:
             raise ExpressionError(
-                f"the function {name!r}", f"one of {', '.join(FUNCTIONS)}", near=(name, FUNCTIONS)
+                f"the function {name!r}",
+                f"one of {', '.join(FUNCTIONS)}",
+                _WORDS_HERE.get(name.lower()),
+                near=None if name.lower() in _WORDS_HERE else (name, FUNCTIONS),
             )
         arguments = self._arguments(")")
         low, high = FUNCTIONS[name].counts
@@ -386,11 +420,43 @@ class _Parser:
                 return tuple(entries)
 
 
+#: What people write for an operation, and how it is written here.
+_WRITTEN_HERE = {
+    "&": "Two conditions are joined by 'and': a > 0 and b > 0.",
+    "|": "Two conditions are joined by 'or': a > 0 or b > 0.",
+    "~": "A condition is negated by 'not': not a > 0.",
+    "!": "A condition is negated by 'not': not a > 0; unequal is a != b.",
+    "?": "A choice is where(condition, a, b).",
+    "%": "The remainder is a - b * floor(a / b).",
+    "≥": "It is written >=.",
+    "≤": "It is written <=.",
+    "≠": "It is written !=.",
+    "·": "A product is a * b.",
+    "×": "A product is a * b.",
+    "²": "A power is a^2.",
+    "³": "A power is a^3.",
+}
+#: The same of words, without regard to capitals.
+_WORDS_HERE = {
+    "and": "Two conditions are joined by 'and' in small letters: a > 0 and b > 0.",
+    "or": "Two conditions are joined by 'or' in small letters: a > 0 or b > 0.",
+    "not": "A condition is negated by 'not' in small letters, at its beginning or in parentheses: "
+    "a > 0 and (not b > 0).",
+    "xor": "One of two conditions alone is (a > 0) != (b > 0).",
+    "if": "A choice is where(condition, a, b).",
+    "else": "A choice is where(condition, a, b).",
+    "in": "Write a == 1 or a == 2.",
+    "is": "Write a == b.",
+}
+
+
 def _hint(character: str) -> str | None:
+    if character in _WRITTEN_HERE:
+        return _WRITTEN_HERE[character]
     if character in "\"'":
         return "Names are written without quotation marks."
     if character == "=":
-        return "Write an expression that is zero, a - b for a = b; == compares."
+        return "Write an expression that is zero, a - b for a = b; ==, <= and >= compare."
     return None
 
 

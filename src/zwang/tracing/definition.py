@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from zwang.arguments.states import parameter_value
-from zwang.arguments.values import check_name, checked_names
-from zwang.errors import InputError, UnknownNameError
+from zwang.arguments.values import by_name, check_name, checked_names
+from zwang.errors import InputError, UnknownNameError, shown
 from zwang.tracing.constraint import Constraint, named_constraint
 from zwang.tracing.own_output import require_no_energy
 from zwang.tracing.traced_model import Definition
 
 __all__ = ["define", "joined", "require_distinct"]
+
+#: What functions may take that can be numbers as well.
+ARGUMENTS = {"mass": "q, t, p", "force": "q, v, t, p"}
+#: How constraints are written.
+CONSTRAINTS = "constraints={'rod': lambda q, p: …}"
 
 
 def define(
@@ -42,43 +47,67 @@ def define(
         v_names = checked_names("velocities", velocities)
         pair = kinematics if isinstance(kinematics, tuple | list) else (kinematics, None)
         if len(pair) != 2:
-            raise InputError("kinematics", found=f"{len(pair)} functions", expected="N or (N, n0)")
+            raise InputError(
+                "kinematics",
+                found=f"{len(pair)} functions" if len(pair) != 1 else "a list of one",
+                expected="a function of (q, t, p) that returns N of q̇ = N v, or (N, n0)",
+            )
         kinematics = tuple(pair)
     values = {}
-    for name, value in (parameters or {}).items():
+    given = by_name("parameters", parameters, "values", "parameters={'m': 2.0}")
+    for name, value in given.items():
         check_name("parameter", name)
         values[name] = parameter_value(name, value)
     named: dict[str, Constraint] = {}
-    for name, given in (constraints or {}).items():
+    given = by_name("constraints", constraints, "functions", CONSTRAINTS)
+    for name, one in given.items():
         check_name("constraint", name)
-        named[name] = named_constraint("constraint", name, given)
-    for name in nonideal or {}:
+        named[name] = named_constraint("constraint", name, one)
+    some = next(iter(named), "rod")
+    laws = by_name("nonideal", nonideal, "laws", f"nonideal={{{some!r}: lambda q, v, p: …}}")
+    for name in laws:
         if name not in named:
             raise UnknownNameError("non-ideal law of constraint", name, named)
     for name in ("mass", "force"):
-        functions[name] = _function(functions[name])
+        functions[name] = _function(name, functions[name])
+    _require_inertia(functions)
     return require_distinct(
         Definition(
             coordinates=q_names,
             velocities=v_names,
             parameters=values,
             constraints=named,
-            nonideal=dict(nonideal or {}),
+            nonideal=dict(laws),
             kinematics=kinematics,
             **functions,
         )
     )
 
 
-def _function(given: Any) -> Any:
-    """Numbers as the function that gives them; anything else as it is."""
+def _function(name: str, given: Any) -> Any:
+    """Numbers as the function that gives them; a function as it is."""
     if given is None or callable(given):
         return given
     try:
         constant = np.array(given, dtype=float)
     except (TypeError, ValueError):
-        return given  # refused where it is called
+        raise InputError(
+            name,
+            found=shown(given),
+            expected=f"a function of ({ARGUMENTS[name]}), or of some of these by name, or numbers",
+        ) from None
     return lambda: constant
+
+
+def _require_inertia(functions: Mapping[str, Any]) -> None:
+    """Refuse a system without mass matrix, energies or acceleration energy."""
+    inertia = (functions["mass"], functions["lagrangian"], functions.get("acceleration_energy"))
+    if all(given is None for given in inertia):
+        what = "acceleration energy S" if "acceleration_energy" in functions else "mass"
+        arguments = "q, v, a, t, p" if "acceleration_energy" in functions else ARGUMENTS["mass"]
+        raise InputError(
+            what, found="None", expected=f"a function of ({arguments}), or of some of these by name"
+        )
 
 
 def require_distinct(definition: Definition) -> Definition:

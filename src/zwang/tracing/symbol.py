@@ -55,6 +55,10 @@ JOINED = (
 )
 
 
+#: What is found where & or | stands between numbers that were meant to be compared before.
+BOUND = "a number joined by & or |, or negated by ~, which bind more closely than comparisons"
+
+
 class ValueNeededError(Exception):
     """A traced function does what symbols cannot; the argument is what, `advice` an alternative."""
 
@@ -189,29 +193,53 @@ class Symbol(_SymbolDispatch):
 
     # --- comparisons give symbols that are 1 or 0 -----------------------------------------------
 
+    def _compared(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        """A comparison, but of a condition that `&` has bound to a number before it."""
+        for side in (self, other):
+            if isinstance(side, Symbol) and _binds_a_number(side.sx):
+                raise ValueNeededError(BOUND, JOINED)
+        return self._binary(other, operation)
+
     def __lt__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: a < b)
+        return self._compared(other, lambda a, b: a < b)
 
     def __le__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: a <= b)
+        return self._compared(other, lambda a, b: a <= b)
 
     def __gt__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: a > b)
+        return self._compared(other, lambda a, b: a > b)
 
     def __ge__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: a >= b)
+        return self._compared(other, lambda a, b: a >= b)
 
     def __eq__(self, other: object) -> Any:
-        return self._binary(other, lambda a, b: a == b)
+        return self._compared(other, lambda a, b: a == b)
 
     def __ne__(self, other: object) -> Any:
-        return self._binary(other, lambda a, b: a != b)
+        return self._compared(other, lambda a, b: a != b)
 
     def __and__(self, other: Any) -> Any:
         return self._binary(other, lambda a, b: _casadi().logic_and(a, b))
 
     def __or__(self, other: Any) -> Any:
         return self._binary(other, lambda a, b: _casadi().logic_or(a, b))
+
+    def __rand__(self, other: Any) -> Any:
+        if isinstance(other, bool | np.bool_):
+            return self & int(other)
+        raise ValueNeededError(BOUND, JOINED)
+
+    def __ror__(self, other: Any) -> Any:
+        if isinstance(other, bool | np.bool_):
+            return self | int(other)
+        raise ValueNeededError(BOUND, JOINED)
+
+    def __xor__(self, other: Any) -> Any:
+        if _is_condition(self) and _is_condition(other):
+            return self != other
+        raise ValueNeededError("^ between numbers", "A power is a**b; ^ is one condition alone.")
+
+    __rxor__ = __xor__
 
     def __invert__(self) -> Symbol:
         return Symbol(_casadi().logic_not(self.sx))
@@ -258,6 +286,25 @@ def _conditions() -> frozenset[int]:
     ca = _casadi()
     compared = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE}
     return frozenset({*compared, ca.OP_AND, ca.OP_OR, ca.OP_NOT})
+
+
+def _is_condition(value: Any) -> bool:
+    """Whether a value is true or false, and no number."""
+    if isinstance(value, bool | np.bool_):
+        return True
+    return isinstance(value, Symbol) and not value.sx.is_leaf() and value.sx.op() in _conditions()
+
+
+def _binds_a_number(e: casadi.SX) -> bool:
+    """Whether an expression joins or negates something that is no condition."""
+    ca = _casadi()
+    if e.is_leaf() or e.op() not in (ca.OP_AND, ca.OP_OR, ca.OP_NOT):
+        return False
+    parts = [e.dep(i) for i in range(e.n_dep())]
+    return any(
+        not part.is_constant() and (part.is_leaf() or part.op() not in _conditions())
+        for part in parts
+    )
 
 
 def _functions() -> dict[str, Callable[..., Any]]:
@@ -309,6 +356,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "logical_and": ca.logic_and,
         "logical_or": ca.logic_or,
         "logical_not": ca.logic_not,
+        "logical_xor": lambda a, b: ca.logic_not(a) != ca.logic_not(b),
         "bitwise_and": ca.logic_and,
         "bitwise_or": ca.logic_or,
         "invert": ca.logic_not,
