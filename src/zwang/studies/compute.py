@@ -327,7 +327,7 @@ class RunOutputs:
         return np.unique(np.concatenate(grids))
 
     def _even_times(self) -> FloatArray:
-        """Times of the samples that peaks, means and others are made of: those of the plan, if finer.
+        """Times of the samples that peaks and means are made of: those of the plan, if finer.
 
         Even ones alone: between a sample that is near and one that is far a parabola tells little.
         """

@@ -53,7 +53,7 @@ def last_valid(x: FloatArray) -> FloatArray:
 
 
 def at_least(kind: str, found: FloatArray, x: FloatArray) -> FloatArray:
-    """An extreme value (N,), or that of further samples (N, nt) if it is beyond; others as found."""
+    """An extreme value (N,), or that of further samples (N, nt) if beyond; others as found."""
     if kind not in ("peak", "max", "min", "range"):
         return found
     high = np.fmax.reduce(x, axis=1, initial=-np.inf, where=np.isfinite(x))
