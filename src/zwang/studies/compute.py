@@ -34,12 +34,23 @@ from zwang.studies.reductions import REDUCTIONS, OutputReduction, at_least, last
 from zwang.studies.subject import Subject, unit_in_plan
 from zwang.terms import FloatArray
 
-__all__ = ["FAILED", "FINISHED", "MISSING", "REFUSED", "STATUS", "RunOutputs", "TaskResult"]
+__all__ = [
+    "BY_EVENT",
+    "FAILED",
+    "FINISHED",
+    "MISSING",
+    "REFUSED",
+    "STATUS",
+    "RunOutputs",
+    "TaskResult",
+]
 
 #: How a run of a study ended, as it is stored.
 FINISHED, FAILED, REFUSED, MISSING = 0, 1, 2, 255
 #: Reductions that have no value where their channel is unbounded.
 OF_ALL_VALUES = ("peak", "max", "min", "range", "mean", "rms", "integral")
+#: In the status of a run that an event stopped, which is finished.
+BY_EVENT = "by event"
 STATUS = {FINISHED: "finished", FAILED: "failed", REFUSED: "refused", MISSING: "missing"}
 
 
@@ -50,7 +61,8 @@ class TaskResult:
     Attributes
     ----------
     values : output → values (N,) or (N, nt).
-    status, reason : how each run ended; a sentence where it did not reach its end.
+    status, reason : how each run ended; a sentence where it did not reach its end, or an event
+        stopped it.
     work : steps, rejected steps and evaluations (N, 3).
     """
 
@@ -429,6 +441,10 @@ class RunOutputs:
             (result.reason[here[k]],) = runs[k : k + 1].status
             if not result.work[here[k]].any():
                 result.status[here[k]] = REFUSED
+        for k in np.flatnonzero(finished).tolist() if self.subject.events else ():
+            (status,) = runs[k : k + 1].status
+            if BY_EVENT in status:
+                result.reason[here[k]] = status
         computed = {n: parameters[n] for n in self.plan.formulas if parameters[n].ndim == 1}
         values = _EnsembleValues(
             self,
