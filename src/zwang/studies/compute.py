@@ -30,16 +30,27 @@ from zwang.studies.initial_states import initial_states
 from zwang.studies.output_units import output_factor, own_unit
 from zwang.studies.outputs import OutputRequest
 from zwang.studies.plan import RESOLUTION, StudyPlan, located
-from zwang.studies.reductions import REDUCTIONS, OutputReduction, last_valid
+from zwang.studies.reductions import REDUCTIONS, OutputReduction, at_least, last_valid
 from zwang.studies.subject import Subject, unit_in_plan
 from zwang.terms import FloatArray
 
-__all__ = ["FAILED", "FINISHED", "MISSING", "REFUSED", "STATUS", "RunOutputs", "TaskResult"]
+__all__ = [
+    "BY_EVENT",
+    "FAILED",
+    "FINISHED",
+    "MISSING",
+    "REFUSED",
+    "STATUS",
+    "RunOutputs",
+    "TaskResult",
+]
 
 #: How a run of a study ended, as it is stored.
 FINISHED, FAILED, REFUSED, MISSING = 0, 1, 2, 255
 #: Reductions that have no value where their channel is unbounded.
 OF_ALL_VALUES = ("peak", "max", "min", "range", "mean", "rms", "integral")
+#: In the status of a run that an event stopped, which is finished.
+BY_EVENT = "by event"
 STATUS = {FINISHED: "finished", FAILED: "failed", REFUSED: "refused", MISSING: "missing"}
 
 
@@ -50,7 +61,8 @@ class TaskResult:
     Attributes
     ----------
     values : output → values (N,) or (N, nt).
-    status, reason : how each run ended; a sentence where it did not reach its end.
+    status, reason : how each run ended; a sentence where it did not reach its end, or an event
+        stopped it.
     work : steps, rejected steps and evaluations (N, 3).
     """
 
@@ -138,6 +150,8 @@ class RunOutputs:
             REDUCTIONS[name].of in ("series", "energy", "start") for name in self._reductions()
         )
         self.save = self._save_times()
+        #: Which of these are the samples that numbers are made of.
+        self.sampled = np.isin(self.save, self._even_times())
 
     #: Name and unit of the dimension along a motion.
     time_name, time_unit = "time", "s"
@@ -319,9 +333,18 @@ class RunOutputs:
         if self.times is not None:
             grids.append(self.times)
         if self.series or self._turning():
-            count = self.plan.resolution or RESOLUTION
-            grids.append(np.linspace(self.begin, self.until, count))
+            grids.append(self._even_times())
         return np.unique(np.concatenate(grids))
+
+    def _even_times(self) -> FloatArray:
+        """Times of the samples that peaks and means are made of: those of the plan, if finer.
+
+        Even ones alone: between a sample that is near and one that is far a parabola tells little.
+        """
+        count = self.plan.resolution or RESOLUTION
+        if self.plan.resolution is None and isinstance(self.plan.times, int):
+            count = max(count, self.plan.times)
+        return np.linspace(self.begin, self.until, count)
 
     def _turning(self) -> bool:
         """Whether an output uses the angle of a joint, whose turns are counted along the motion."""
@@ -416,6 +439,10 @@ class RunOutputs:
             (result.reason[here[k]],) = runs[k : k + 1].status
             if not result.work[here[k]].any():
                 result.status[here[k]] = REFUSED
+        for k in np.flatnonzero(finished).tolist() if self.subject.events else ():
+            (status,) = runs[k : k + 1].status
+            if BY_EVENT in status:
+                result.reason[here[k]] = status
         of_runs = {name: x for name, x in parameters.items() if x.ndim == 1}
         values = _EnsembleValues(
             self,
@@ -454,7 +481,7 @@ class _EnsembleValues:
     ) -> None:
         self.outputs, self.runs, self.known = outputs, runs, known
         self.states, self.steps, self.every_step = arrays.states, arrays.work[:, 0], every_step
-        self.save = outputs.save
+        self.save, self.sampled = outputs.save, outputs.sampled
         #: Runs that did not get away from a dead center, with no more than their start saved.
         self.stuck = ~arrays.finished & (np.isfinite(arrays.states[:, :, 0]).sum(1) < 2)
         for i in np.flatnonzero(self.stuck).tolist():
@@ -491,20 +518,22 @@ class _EnsembleValues:
         further = [float(evaluated(part, {})) for part in node.args[1:]]
         if reduction.of == "end":
             return self._ends(name)
-        found = reduction.function(self.channel(name), self.save, *further)
+        x = self.channel(name)
         if reduction.of == "start":
+            return reduction.function(x, self.save)
+        found = reduction.function(x[:, self.sampled], self.save[self.sampled], *further)
+        if self.outputs.plan.resolution is None:
+            found = np.array(found)
+            for i, run, y in self._to_the_stop(name):
+                even = self._samples_of(run)
+                found[i] = reduction.function(y[None, even], run.t[even], *further)[0]
+                found[i] = at_least(kind, found[i : i + 1], y[None])[0]
+            if reduction.of == "series":
+                found = self._finer(found, name, reduction, further)
+        found = at_least(kind, found, x)
+        if kind not in OF_ALL_VALUES:
             return found
-        if kind in OF_ALL_VALUES and self.stuck.any():
-            found = np.where(self.stuck, np.nan, found)
-        if self.outputs.plan.resolution is not None:
-            whole = kind in OF_ALL_VALUES
-            return self._bounded(np.array(found, dtype=float), name) if whole else found
-        found = np.array(found)
-        for i, run, x in self._to_the_stop(name):
-            found[i] = reduction.function(x[None], run.t, *further)[0]
-        if reduction.of == "series":
-            found = self._finer(found, name, reduction, further)
-        return self._bounded(found, name) if kind in OF_ALL_VALUES else found
+        return self._bounded(np.where(self.stuck, np.nan, found), name)
 
     def _bounded(self, found: FloatArray, name: str) -> FloatArray:
         """The same without numbers of runs in which a channel is unbounded."""
@@ -541,17 +570,25 @@ class _EnsembleValues:
             except ZwangError as error:
                 self.refusals.setdefault(i, f"output {name} cannot be computed: {error}")
 
+    def _samples_of(self, run: Run) -> np.ndarray:
+        """Which states of a run that an event stopped are samples: the even ones, and the last."""
+        even = np.isin(run.t, self.save[self.sampled])
+        even[-1] = True
+        return even
+
     def _finer(
         self, found: FloatArray, name: str, reduction: OutputReduction, further: list[float]
     ) -> FloatArray:
         """The same, of motions that are too quick for the samples from their own steps."""
-        coarse = unresolved(reduction, self.channel(name), self.save, further)
+        t = self.save[self.sampled]
+        coarse = unresolved(reduction, self.channel(name)[:, self.sampled], t, further)
         for i, run, x in self._to_the_stop(name):
-            coarse[i] = unresolved(reduction, x[None], run.t, further)[0]
+            even = self._samples_of(run)
+            coarse[i] = unresolved(reduction, x[None, even], run.t[even], further)[0]
         if not self._is_state(name):  # forces have peaks that leave no trace between samples
-            coarse |= self.steps * SAMPLES_PER_STEP > len(self.save)
+            coarse |= self.steps * SAMPLES_PER_STEP > len(t)
         here = np.flatnonzero(coarse & np.isfinite(self.states[:, 0, 0]) & ~self.stuck)
-        result, even = np.array(found), float(np.diff(self.save).max())
+        result, even = np.array(found), float(np.diff(t).max())
         for i, run in self._with_steps(here):
             try:
                 result[i] = finer_value(run, name, reduction, even, further)

@@ -14,7 +14,7 @@ import numpy as np
 from zwang.results.channel_summary import mean_over_time
 from zwang.terms import FloatArray
 
-__all__ = ["REDUCTIONS", "OutputReduction", "last_valid"]
+__all__ = ["REDUCTIONS", "OutputReduction", "at_least", "last_valid"]
 
 #: Halvings of an interval between samples: to the last bit of a time.
 BISECTIONS = 55
@@ -50,6 +50,19 @@ def last_valid(x: FloatArray) -> FloatArray:
     last = x.shape[1] - 1 - np.argmax(good[:, ::-1], axis=1)
     ends[early] = np.where(good.any(axis=1), rest[np.arange(len(rest)), last], np.nan)
     return ends
+
+
+def at_least(kind: str, found: FloatArray, x: FloatArray) -> FloatArray:
+    """An extreme value (N,), or that of further samples (N, nt) if beyond; others as found."""
+    if kind not in ("peak", "max", "min", "range"):
+        return found
+    high = np.fmax.reduce(x, axis=1, initial=-np.inf, where=np.isfinite(x))
+    low = np.fmin.reduce(x, axis=1, initial=np.inf, where=np.isfinite(x))
+    some = np.isfinite(high)
+    if kind == "min":
+        return np.where(some, np.fmin(found, low), found)
+    more = {"max": high, "peak": np.fmax(high, -low), "range": high - low}[kind]
+    return np.where(some, np.fmax(found, more), found)
 
 
 def _extreme(x: FloatArray, t: FloatArray, sign: float) -> FloatArray:
@@ -122,15 +135,43 @@ def _first_crossing(x: FloatArray, t: FloatArray, level: float) -> FloatArray:
     rows, result = np.flatnonzero(passes.any(axis=1)), np.full(len(x), np.nan)
     if not len(rows):
         return result
-    k = np.argmax(passes[rows], axis=1)
-    first = np.clip(k - 1, 0, max(x.shape[1] - 4, 0))
-    window = np.minimum(first[:, None] + np.arange(4), x.shape[1] - 1)
-    values, times = y[rows[:, None], window], t[window]
+    result[rows] = _passing(y[rows], t, np.argmax(passes[rows], axis=1))
+    return result
+
+
+def _settling_time(x: FloatArray, t: FloatArray, level: float, band: float) -> FloatArray:
+    """When x last comes within a band of a level, to stay there until its end; NaN if it does not.
+
+    A row that is never further away has settled at its first sample.
+    """
+    off = x - level
+    valid = np.isfinite(off)
+    with np.errstate(invalid="ignore"):
+        outside = np.abs(off) > band
+    count = x.shape[1]
+    last = count - 1 - np.argmax(outside[:, ::-1], axis=1)  # outside
+    end = count - 1 - np.argmax(valid[:, ::-1], axis=1)
+    result = np.where(valid.any(axis=1), t[0], np.nan)
+    result[outside.any(axis=1)] = np.nan
+    rows = np.flatnonzero(outside.any(axis=1) & (last < end))
+    if len(rows):
+        k = last[rows]
+        side = np.sign(off[rows, k])[:, None]
+        result[rows] = _passing(side * off[rows] - band, t, k)
+    return result
+
+
+def _passing(y: FloatArray, t: FloatArray, k: np.ndarray) -> FloatArray:
+    """When rows (N, nt) pass zero between their samples k and k + 1."""
+    result, every = np.empty(len(y)), np.arange(len(y))
+    first = np.clip(k - 1, 0, max(y.shape[1] - 4, 0))
+    window = np.minimum(first[:, None] + np.arange(4), y.shape[1] - 1)
+    values, times = y[every[:, None], window], t[window]
     whole = np.isfinite(values).all(axis=1) & (np.diff(times, axis=1) > 0.0).all(axis=1)
     ends = np.stack([k, k + 1], axis=1)
     for some, at in ((whole, window), (~whole, ends)):
         if some.any():
-            here = rows[some]
+            here = every[some]
             result[here] = _root(
                 t[at[some]], y[here[:, None], at[some]], t[k[some]], t[k[some] + 1]
             )
@@ -188,6 +229,9 @@ REDUCTIONS: dict[str, OutputReduction] = {
     "integral": OutputReduction(1, "series", _integral, "", "integral over time"),
     "first_crossing": OutputReduction(
         2, "series", _first_crossing, "s", "when a channel first passes a level"
+    ),
+    "settling_time": OutputReduction(
+        3, "series", _settling_time, "s", "when a channel last comes within a band of a level"
     ),
     "energy_drift": OutputReduction(
         0, "energy", _drift, "J", "largest departure of the energy from its first value"
