@@ -29,7 +29,7 @@ shard = 8
 
 def manifests() -> dict[str, dict]:
     """Kind and name → what the page has for Kubernetes."""
-    text = PAGE.read_text(encoding="utf-8").partition("```text\napiVersion")[2].partition("```")[0]
+    text = PAGE.read_text(encoding="utf-8").partition("```yaml\napiVersion")[2].partition("```")[0]
     found = {
         f"{m['kind']} {m['metadata']['name']}": m for m in yaml.safe_load_all("apiVersion" + text)
     }

@@ -107,7 +107,7 @@ def test_an_outlier_leaves_the_colors_to_the_others(tmp_path: Path) -> None:
         "1 value beyond the scale, to 8000",
     )
     figure = study.plot("size", kind="map")
-    assert figure.axes[0].get_title() == "1 value beyond the scale, to 8000"
+    assert figure.axes[0].get_title(loc="left") == "1 value beyond the scale, to 8000"
     drawn = figure.axes[0].collections[0]
     assert drawn.get_clim() == (0.0, 2.0)
     figure.savefig(io.BytesIO())
