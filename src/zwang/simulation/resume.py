@@ -65,7 +65,7 @@ def resume(
         simulation = _restored(origin, stored, store_every)
         simulation.certify_every = interval_of(certify)
         if stored.rows < whole.rows or whole.damage:
-            simulation.notes.append(
+            simulation.history.notes.append(
                 f"the end of the store was damaged: gone on from chunk {len(stored.commits) - 1}"
             )
         with reporting(progress=progress) as report:
@@ -90,9 +90,10 @@ def _restored(origin: Origin, stored: Stored, every: float) -> Simulation:
     require_same_memory(stored, state, simulation.memory())
     for name in simulation.loop.REMEMBERED:
         getattr(simulation.loop, name)[...] = state[name]
-    simulation.saved, simulation.segments = stored.rows, list(last.segments)
-    simulation.ranks, simulation.records = list(last.ranks), list(last.events)
-    simulation.notes = list(last.notes)
+    history = simulation.history
+    history.saved, history.segments = stored.rows, list(last.segments)
+    history.ranks, history.records = list(last.ranks), list(last.events)
+    history.notes = list(last.notes)
     simulation.counts = Counts(*(int(k) for k in state["closed_counts"]))
     kept = last.force_record
     layout = None if kept is None else kept.layout

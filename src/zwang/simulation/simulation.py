@@ -27,13 +27,14 @@ from zwang.integrators.registry import start_loop
 from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
 from zwang.results.certificate import RunCertificate, certificate_and_note
 from zwang.results.force_record import ForceLayout
+from zwang.results.history import History
 from zwang.results.model_digest import describe_events
 from zwang.results.records import (
     StoredRun,
     header_of,
 )
 from zwang.results.run import Counts, Run
-from zwang.results.segments import Beginning, EventRecord, RankChange, Segment
+from zwang.results.segments import Beginning
 from zwang.results.status import (
     AT_THE_END,
     ATTAINABLE,
@@ -140,14 +141,8 @@ class Simulation:
             controllers, saved = origin.controllers, origin.times
             self.sampling = Sampling(self.system, controllers, origin.t, saved)
         self.switching: SwitchingTimes | None = None
-        self.t: list[FloatArray] = []
-        self.y: list[FloatArray] = []
-        self.saved = 0
-        self.segments: list[Segment] = []
+        self.history = History(origin.notes_at_start())
         self.watches: dict[frozenset[str], Watch] = {}
-        self.ranks: list[RankChange] = []
-        self.records: list[EventRecord] = []
-        self.notes = origin.notes_at_start()
         self.half_turns = HalfTurns(self.system)
         self.open_motions: dict[frozenset[str], OpenMotion] = {}  # of the constraints that act
         self.counts = Counts()
@@ -205,7 +200,7 @@ class Simulation:
     def begin(self) -> None:
         """Check the start, put it on the constraints and set up the first segment."""
         y, t = self.origin.y, self.origin.t
-        require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
+        require_start(self.system.without(self.inactive), y, t, self.p, self.history.notes)
         self.start_due = self.origin.saves_start
         self._sample(y, t)
         self.begin_segment(y, t)
@@ -227,12 +222,12 @@ class Simulation:
         """Go on with a loop that has returned, see `PreparedRun.run`."""
         origin, chunk, self.loop = self.origin, begun.chunk, begun.loop
         self.active, self.began_at = self.system, (origin.t, origin.y)
-        self.ranks += origin.ranks_at_start(self.loop.program)
-        self.notes += [note for note in begun.notes if note not in self.notes]
+        self.history.ranks += origin.ranks_at_start(self.loop.program)
+        self.history.note(begun.notes)
         began = None
         if not origin.saves_start:
             began, chunk = Beginning(origin.t, begun.first, origin.y), chunk.without_first()
-        self.segments.append(Segment(0, 0, self.active, self.parameters, began))
+        self.history.begin_segment(self.active, self.parameters, began)
         self.open = True
         self._take(chunk)
 
@@ -242,7 +237,7 @@ class Simulation:
         return (
             self.finished
             and plain
-            and len(self.segments) == 1
+            and len(self.history.segments) == 1
             and not equations.time_switches
             and len(self.loop.state) <= MOST_ENTRIES
             and self.loop.program.kernel("derivative").compiled
@@ -263,11 +258,10 @@ class Simulation:
         """
         self.active, self.began_at = self.system.without(self.inactive), (t, y)
         nq, p, equations = len(self.system.coordinates), self.p, self.active.equations
-        laws = require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
+        laws = require_law(self.active, y[:nq], y[nq:], t, p, self.history.notes)
         note = in_python(equations, self.settings)
         if note:
-            if note not in self.notes:
-                self.notes.append(note)
+            self.history.note([note])
             # Refuses what the formulation does not apply to, and errors of functions, by name.
             formulation = self.settings.formulation
             equations.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
@@ -277,13 +271,13 @@ class Simulation:
         if doubt:
             assert program.carrier is not None
             note = f"integrated in absolute coordinates: in {program.carrier.name} ones {doubt}"
-            self.notes += [note] if note not in self.notes else []
+            self.history.note([note])
             self.settings = replace(self.settings, coordinates=Coordinates.ABSOLUTE)
             program = self._program(ProgramStart(y, t, p))
         self.guard.begin(program, p)
         if program.idle_rows:
-            self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
-        self.notes += [x for x in program_notes(self.active, program) if x not in self.notes]
+            self.history.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
+        self.history.note(program_notes(self.active, program))
         if laws is not None and self.inactive not in self.open_motions:
             idle, tolerance = len(program.idle_rows), self.settings.tolerance
             self.open_motions[self.inactive] = OpenMotion(
@@ -318,13 +312,10 @@ class Simulation:
             may_leave=self.settings.integrator == "auto",
             returns=self.returns,
         )
-        self._end_segment()
         began = None
         if not self.start_due:  # else it is the first saved state
             began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
-        self.segments.append(
-            Segment(self.saved, self.saved, self.active, self.parameters, began, self.method)
-        )
+        self.history.begin_segment(self.active, self.parameters, began, self.method)
         self.open = True
 
     def _find_next_switch(self, t: float) -> None:
@@ -332,7 +323,7 @@ class Simulation:
         if self.switching is None:
             self.switching = SwitchingTimes(self.system.equations, self.origin.t, self.settings)
         self.next_switch = self.switching.after(t, self.p)
-        self.notes += [note for note in self.switching.notes if note not in self.notes]
+        self.history.note(self.switching.notes)
 
     def _sample(self, y: FloatArray, t: float) -> None:
         """Let the controllers act that are due at a time."""
@@ -375,7 +366,7 @@ class Simulation:
                 raise
             self.status = status
             if sampled:
-                self.notes.append(
+                self.history.notes.append(
                     f"what a controller gave ended the run at t = {t:.6g} s: run.status says why"
                 )
             return True
@@ -409,7 +400,7 @@ class Simulation:
         jumps = change > allowed
         if not self.jumped and jumps.any():
             self.jumped, k = True, int(np.argmax(np.where(jumps, change, 0.0)))
-            self.notes.append(
+            self.history.notes.append(
                 f"velocities change at once at t = {t:.6g} s, where {by} changes the speed that a "
                 f"constraint prescribes: {self.system.velocities[k]} from {before[k]:.6g} to "
                 f"{after[k]:.6g}, as by an impulse; later changes of this kind are not listed"
@@ -443,19 +434,10 @@ class Simulation:
 
     def _save(self, t: FloatArray, y: FloatArray) -> None:
         """Keep rows; the arrays must be nobody else's."""
-        self.notes += self.half_turns.notes(t, y, self.parameters)
+        self.history.notes += self.half_turns.notes(t, y, self.parameters)
         if self.inactive in self.open_motions:
-            found = self.open_motions[self.inactive].notes(t, y, self.p)
-            self.notes += [note for note in found if note not in self.notes]
-        self.t.append(t)
-        self.y.append(y)
-        self.saved += len(t)
-
-    def _end_segment(self) -> None:
-        """Count what was saved so far to the present segment."""
-        if self.segments:
-            s = self.segments[-1]
-            self.segments[-1] = replace(s, last=self.saved)
+            self.history.note(self.open_motions[self.inactive].notes(t, y, self.p))
+        self.history.save(t, y)
 
     def run(self, report: Report | None = None) -> None:
         """Integrate to the end, as far as it goes, or until the user stops it."""
@@ -495,13 +477,13 @@ class Simulation:
 
     def _note_idle_controllers(self) -> None:
         """Say at the end which controllers never set anything."""
-        self.notes += [] if self.sampling is None else self.sampling.idle()
+        self.history.notes += [] if self.sampling is None else self.sampling.idle()
 
     def _stop_if_hopeless(self, pace: ChunkSize) -> None:
         """Stop where steps have collapsed, or saved states fill the memory."""
         t = float(self.loop.t[0])
         written = 0 if self.keeper is None else self.keeper.store.rows
-        kept = 8 * len(self.scales) * (self.saved - written)
+        kept = 8 * len(self.scales) * (self.history.saved - written)
         if pace.collapsed and self.settings.step == 0.0:
             self._close()
             step = float(self.loop.memory[sh.H, 0])
@@ -512,15 +494,15 @@ class Simulation:
             self.status = stopped_by_collapse(t, step, self.settings.until, dead)
         elif kept > MOST_MEMORY * machine_memory():
             self._close()
-            self.status = stopped_by_memory(t, self.saved, kept)
+            self.status = stopped_by_memory(t, self.history.saved, kept)
 
     def _certify(self) -> None:
         """Certify the run, all of which is committed first if it has a store."""
-        if self.certify_every is None or not self.saved:
+        if self.certify_every is None or not self.history.saved:
             return
         run = self._as_kept()
         self.certificate, note = certificate_and_note(run, self.certify_every)
-        self.notes.append(note)
+        self.history.notes.append(note)
 
     def _as_kept(self) -> Run:
         """What there is, all of which is committed first if it has a store."""
@@ -532,15 +514,14 @@ class Simulation:
     def _note_at_end(self) -> None:
         """What a whole run tells: open laws, unbounded forces, controllers that set nothing."""
         for motion in self.open_motions.values():
-            self.notes += [note for note in motion.notes_at_end() if note not in self.notes]
+            self.history.note(motion.notes_at_end())
         self._note_unbounded_forces()
         self._note_idle_controllers()
 
     def _note_unbounded_forces(self) -> None:
         """Say where forces were unbounded, if a singular position was passed."""
-        if self.saved and any(not change.lasting for change in self.ranks):
-            told = told_unbounded(self._as_kept())
-            self.notes += [note for note in told if note not in self.notes]
+        if self.history.saved and any(not change.lasting for change in self.history.ranks):
+            self.history.note(told_unbounded(self._as_kept()))
 
     def _look(self, y: FloatArray, t: FloatArray, doubt: Disagreement | None = None) -> bool:
         """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms.
@@ -642,7 +623,7 @@ class Simulation:
         program, logs = self.loop.program, chunk.ranks()
         begin = self.began_at[0]
         changes = rank_changes(self.active, program, logs, self.parameters, begin) if logs else []
-        self.ranks += changes
+        self.history.ranks += changes
         stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
         if stops and changes and changes[-1].t > self.began_at[0]:
             before = t <= changes[-1].t
@@ -741,8 +722,7 @@ class Simulation:
         """Save the states before a time, and keep what happened until then."""
         before = t < when
         self._save(t[before], y[before])
-        self.ranks = [change for change in self.ranks if change.t < when]
-        self.records = [record for record in self.records if record.t < when]
+        self.history.keep_before(when)
 
     def _end_broken(self, program: Program, status: str) -> None:
         """End where a row that was left out is missed, or begin anew in absolute coordinates."""
@@ -757,10 +737,10 @@ class Simulation:
 
     def _note_misses(self, t: FloatArray, y: FloatArray) -> None:
         """Say once if states saved between steps are off the constraints."""
-        if self.times is None or any(note.startswith(OFF) for note in self.notes):
+        if self.times is None or any(note.startswith(OFF) for note in self.history.notes):
             return
         note = off_constraints_note(self.active.equations, self.settings, t, y, self.p)
-        self.notes += [note] if note else []
+        self.history.notes += [note] if note else []
 
     def _place(self, end: float) -> str:
         """The singular position where no step was small enough, as a clause; else empty."""
@@ -769,7 +749,7 @@ class Simulation:
             dead := self._began_dead()
         ):
             return dead
-        found = singular_place(self.ranks, end, drivers, self._moving)
+        found = singular_place(self.history.ranks, end, drivers, self._moving)
         if found:
             return found
         y, loop = self.loop.present[:, 0], self.loop
@@ -780,12 +760,14 @@ class Simulation:
         """That the present stretch began at a dead center of a driver, as a clause; else empty."""
         always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
         begun = self.began_at[0]
-        return start_at_dead_center(self.ranks, begun, always, drivers, self._beyond_reach)
+        return start_at_dead_center(self.history.ranks, begun, always, drivers, self._beyond_reach)
 
     def _is_at_dead_center(self) -> bool:
         """`_began_dead`, without asking what could be reached."""
         always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
-        return bool(start_at_dead_center(self.ranks, self.began_at[0], always, drivers, tuple))
+        return bool(
+            start_at_dead_center(self.history.ranks, self.began_at[0], always, drivers, tuple)
+        )
 
     def _beyond_reach(self) -> tuple[str, ...]:
         """Drivers that ask for what cannot be reached a little later."""
@@ -851,8 +833,8 @@ class Simulation:
 
     def _note_rows(self, t: float) -> None:
         """Say that rows act that did not, the first time alone."""
-        if not any(note.endswith(ACT_AGAIN) for note in self.notes):
-            self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
+        if not any(note.endswith(ACT_AGAIN) for note in self.history.notes):
+            self.history.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
 
     def _changed_method(self, code: int) -> bool:
         """Whether a loop left to the method that "auto" chooses from the present state on."""
@@ -866,8 +848,8 @@ class Simulation:
         self.returns += was == "radau5"
         note = method_note(was, self.method, t, rows_near=code == sh.ROWS_NEAR)
         kind = note.partition(" from t = ")[0]
-        if not any(known.startswith(kind) for known in self.notes):  # the first time alone
-            self.notes.append(note)
+        if not any(known.startswith(kind) for known in self.history.notes):  # the first time alone
+            self.history.notes.append(note)
         self._close()
         self.begin_segment(y, t)
         if set(before.program.left_out) - set(self.loop.program.left_out):
@@ -884,7 +866,7 @@ class Simulation:
         kept = looser_tolerance(self.tolerance)
         note = rounding_note(t, self.tolerance, kept)
         self.loosened.append((t, self.tolerance, note))
-        self.notes.append(note)
+        self.history.notes.append(note)
         self.tolerance, before = kept, self.loop
         self._close()
         self.begin_segment(y, t)
@@ -895,7 +877,7 @@ class Simulation:
         """Take back tolerances with which no step was small enough either: not for rounding."""
         while self.loosened and end - self.loosened[-1][0] <= AT_THE_END * abs(end):
             _, self.tolerance, note = self.loosened.pop()
-            self.notes = [known for known in self.notes if known != note]
+            self.history.notes = [known for known in self.history.notes if known != note]
 
     def _kept_settings(self) -> Settings:
         """The settings with the tolerance that is kept."""
@@ -962,7 +944,7 @@ class Simulation:
 
     def result(self) -> Run:
         """What there is."""
-        if self.keeper is not None and not self.t:
+        if self.keeper is not None and not self.history.t:
             stored = self.keeper.stored()
             again = partial(run_again, self.origin)
             return StoredRun.of(stored, self.system, states_between, again, self.events)
@@ -972,9 +954,9 @@ class Simulation:
 
     def so_far(self) -> Run:
         """What there is in memory."""
-        self._end_segment()
-        nq, n = len(self.system.coordinates), len(self.scales)
-        t, y = _joined(self.t, (0,)), _joined(self.y, (0, n))
+        history, nq = self.history, len(self.system.coordinates)
+        history.end_segment()
+        t, y = history.rows(len(self.scales))
         return Run(
             self.system,
             t,
@@ -983,12 +965,12 @@ class Simulation:
             self.status,
             self.finished,
             self._kept_settings(),
-            tuple(self.segments),
+            tuple(self.history.segments),
             self.total(),
             states_between,
-            tuple(self.records),
-            tuple(self.ranks),
-            noted(self.notes),
+            tuple(self.history.records),
+            tuple(self.history.ranks),
+            noted(self.history.notes),
             self.scales,
             partial(run_again, self.origin),
             self.certificate,
@@ -1007,13 +989,10 @@ class Simulation:
         found = self.watch.crossings(self.loop, lambda event: dormant(event, self.inactive))
         first = next((m for m in found if self.events[m.name].actions != ("record",)), None)
         together = [] if first is None else at_once(found, first)
-        for met in found[: found.index(together[0])] if together else found:
-            self._record(met.name, met.t, met.y, met.y)
-        return together
-
-    def _record(self, name: str, t: float, found: FloatArray, after: FloatArray) -> None:
         nq = len(self.system.coordinates)
-        self.records.append(EventRecord(name, t, found[:nq], found[nq:], after[nq:].copy()))
+        for met in found[: found.index(together[0])] if together else found:
+            self.history.record(met.name, met.t, met.y, met.y, nq)
+        return together
 
     def _act(self, together: list[EventCrossing]) -> None:
         """Let events happen: impulses, parameters, constraints; then go on from there."""
@@ -1026,7 +1005,7 @@ class Simulation:
         self._close()
         if self.times is None or (effect.stopped_by and self._is_besides(t)):
             self._save(np.array([t]), found[None].copy())
-        y, last = effect.y, effect.happened[-1][0]
+        y, last, nq = effect.y, effect.happened[-1][0], len(self.system.coordinates)
         if not effect.stopped_by:
             try:
                 # A constraint switched on takes away the velocity it forbids, but moves nothing.
@@ -1038,11 +1017,11 @@ class Simulation:
                 return
             y = self.loop.present[:, 0].copy()
         for name, before, after in effect.happened:
-            self._record(name, t, before, y if after is effect.y else after)
+            self.history.record(name, t, before, y if after is effect.y else after, nq)
         if effect.stopped_by:
             self.finished = True
             self.status = f"stopped at t = {t:.6g} s by event {effect.stopped_by!r}"
-        elif accumulates(self.records):
+        elif accumulates(self.history.records):
             self.status = (
                 f"stopped at t = {t:.6g} s by events that accumulate, {last!r} the last; where a "
                 "motion comes to rest, zw.switch(on=…) goes on with a constraint"
@@ -1065,13 +1044,6 @@ def machine_memory() -> float:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
         return float("inf")
-
-
-def _joined(parts: list[FloatArray], none: tuple[int, ...]) -> FloatArray:
-    """Rows one after the other; `none` is the shape if there are none."""
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.zeros(none)
 
 
 def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
