@@ -88,8 +88,8 @@ def _restored(origin: Origin, stored: Stored, every: float) -> Simulation:
         simulation.sampling.restore(stored.commits[-1]["controllers"])
     simulation.begin_segment(state["origin"], float(state["origin_time"]))
     require_same_memory(stored, state, simulation.memory())
-    for name in simulation.loop.REMEMBERED:
-        getattr(simulation.loop, name)[...] = state[name]
+    for name in simulation.stretch.loop.REMEMBERED:
+        getattr(simulation.stretch.loop, name)[...] = state[name]
     history = simulation.history
     history.saved, history.segments = stored.rows, list(last.segments)
     history.ranks, history.records = list(last.ranks), list(last.events)

@@ -152,7 +152,7 @@ def _plain_run(
         simulation = Simulation.begun(origin, guard, begun)
         simulation = simulation.run_guarded(report)
     if simulation.may_be_repeated():
-        loop = simulation.loop
+        loop = simulation.stretch.loop
         if prepared is not None and begun is not None and loop is begun.loop:
             prepared.take_back(loop)
         else:

@@ -8,10 +8,9 @@ compiled loop integrates one program, and Python only collects what it saved.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import cache, partial
+from functools import partial
 from os import PathLike
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -41,24 +40,22 @@ from zwang.results.status import (
     looser_tolerance,
     method_note,
     rounding_note,
-    singular_place,
-    start_at_dead_center,
     status_of,
     stopped_at_singular,
-    stopped_by_collapse,
-    stopped_by_guard,
-    stopped_by_memory,
     stopped_by_user,
 )
 from zwang.results.store import Store
 from zwang.results.unbounded import told_unbounded
 from zwang.results.writer import RunWriter
-from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
-from zwang.simulation.contradictions import breaks_rows, first_conflict
+from zwang.simulation.all_rows import on_all_rows
+from zwang.simulation.broken_rows import MISSED, OR_RANK, SavedStates, first_break, saved_states
 from zwang.simulation.controllers import Sampling
+from zwang.simulation.dead_centers import DeadCenterLooks, place_of_end
 from zwang.simulation.events import EventCrossing, Watch
 from zwang.simulation.guard import Guard
+from zwang.simulation.guard_looks import DoubtedError, look_at, require_own_coordinates
 from zwang.simulation.half_turns import HalfTurns
+from zwang.simulation.hopeless import stopped_by_states, stopped_by_steps
 from zwang.simulation.impacts import (
     accumulates,
     at_once,
@@ -85,41 +82,27 @@ from zwang.simulation.program_check import Disagreement
 from zwang.simulation.progress import Progress, Report
 from zwang.simulation.rank_report import (
     always_dependent,
-    broken_row,
     chosen_rows_lost_rank,
-    near_dependence,
-    nearly_dependent,
     rank_changes,
 )
-from zwang.simulation.reach import AHEAD, drivers_beyond_reach, drivers_that_move
 from zwang.simulation.select_program import (
     LatestProgram,
     ProgramStart,
     in_python,
-    select_program,
 )
+from zwang.simulation.stretch import Stretch
 from zwang.simulation.switching_times import Switching, SwitchingTimes
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.programs.contract import Program
     from zwang.programs.coordinate_change import CoordinateChange
+    from zwang.system import System
 
 __all__ = ["Simulation", "run_again"]
 
-#: Part of the memory of a machine that saved states may take.
-MOST_MEMORY = 0.25
-
 #: What a run tells once of rows chosen again.
 ACT_AGAIN = "rows that had been left out had to act in place of others"
-
-#: Against coordinates in which states between steps do not meet all constraints.
-MISSED = "saved states miss constraints that follow from others"
-OR_RANK = 'lost rank within a step: coordinates="absolute" tells which'
-
-
-class _DoubtedError(Exception):
-    """A run under way turned out to be led astray by the coordinates it is carried in."""
 
 
 class Simulation:
@@ -156,8 +139,7 @@ class Simulation:
         self.watch: Watch | None = None
         self.next_switch: Switching | None = None
         self.jumped = False
-        self.left_dead = np.nan  # when the stretch began that is known to be off its dead center
-        self.off_rows = np.zeros(0, dtype=bool)  # states of the last chunk that missed a row
+        self.dead_centers = DeadCenterLooks()
         # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
         self.method, self.returns = "", 0
         # The tolerance that is kept, and when it was raised, from what, with what note.
@@ -181,7 +163,7 @@ class Simulation:
                 simulation.begin()
             else:
                 simulation._take_over(unfinished)
-        except _DoubtedError:
+        except DoubtedError:
             simulation = cls(origin)
             simulation.begin()
         return simulation
@@ -190,7 +172,7 @@ class Simulation:
         """`run`; a simulation that was led astray is made again in coordinates of its own."""
         try:
             self.run(report)
-        except _DoubtedError:
+        except DoubtedError:
             again = Simulation.begun(self.origin)
             again.certify_every = self.certify_every
             again.run(report)
@@ -205,29 +187,29 @@ class Simulation:
         self._sample(y, t)
         self.begin_segment(y, t)
         if self.watch is not None:
-            self.watch.begin(self.loop)
-        if self.loop.program.left_out:
-            y, nq = self.loop.present.T, len(self.system.coordinates)
-            if not self.active.equations.agree(y, t, self.p[None], self.loop.accelerations()):
-                self.active.equations.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), self.p)
+            self.watch.begin(self.stretch.loop)
+        stretch = self.stretch
+        equations, loop = stretch.equations, stretch.loop
+        if stretch.program.left_out:
+            y, nq = loop.present.T, len(self.system.coordinates)
+            if not equations.agree(y, t, self.p[None], loop.accelerations()):
+                equations.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), self.p)
             self._save_start()
-        loop = self.loop
         if self.guard.wanted(1):
-            doubt = self.guard.start(
-                self.active.equations, self.origin.y, loop.present[:, 0], t, self.p
-            )
+            doubt = self.guard.start(equations, self.origin.y, loop.present[:, 0], t, self.p)
             self._look(loop.state[:, :1].T, loop.t[:1], doubt)
 
     def _take_over(self, begun: UnfinishedRun) -> None:
         """Go on with a loop that has returned, see `PreparedRun.run`."""
-        origin, chunk, self.loop = self.origin, begun.chunk, begun.loop
-        self.active, self.began_at = self.system, (origin.t, origin.y)
-        self.history.ranks += origin.ranks_at_start(self.loop.program)
+        origin, chunk, settings = self.origin, begun.chunk, self.settings
+        own = self.system, settings, self.parameters, self.p
+        self.stretch = Stretch(*own, origin.t, origin.y, begun.loop)
+        self.history.ranks += origin.ranks_at_start(self.stretch.program)
         self.history.note(begun.notes)
         began = None
         if not origin.saves_start:
             began, chunk = Beginning(origin.t, begun.first, origin.y), chunk.without_first()
-        self.history.begin_segment(self.active, self.parameters, began)
+        self.history.begin_segment(self.system, self.parameters, began)
         self.open = True
         self._take(chunk)
 
@@ -239,8 +221,8 @@ class Simulation:
             and plain
             and len(self.history.segments) == 1
             and not equations.time_switches
-            and len(self.loop.state) <= MOST_ENTRIES
-            and self.loop.program.kernel("derivative").compiled
+            and len(self.stretch.loop.state) <= MOST_ENTRIES
+            and self.stretch.program.kernel("derivative").compiled
             and not equations.reaction_dependent
             and not in_python(equations, self.settings)
         )
@@ -248,7 +230,7 @@ class Simulation:
     def _save_start(self) -> None:
         """Save the start, if it is among the times and not yet saved."""
         if self.start_due:
-            self._save(self.loop.t.copy(), self.loop.present.T.copy())
+            self._save(self.stretch.loop.t.copy(), self.stretch.loop.present.T.copy())
             self.start_due = False
 
     def begin_segment(self, y: FloatArray, t: float, found: FloatArray | None = None) -> None:
@@ -256,9 +238,9 @@ class Simulation:
 
         `found` is the state before impulses, if there are any.
         """
-        self.active, self.began_at = self.system.without(self.inactive), (t, y)
-        nq, p, equations = len(self.system.coordinates), self.p, self.active.equations
-        laws = require_law(self.active, y[:nq], y[nq:], t, p, self.history.notes)
+        active = self.system.without(self.inactive)
+        nq, p, equations = len(self.system.coordinates), self.p, active.equations
+        laws = require_law(active, y[:nq], y[nq:], t, p, self.history.notes)
         note = in_python(equations, self.settings)
         if note:
             self.history.note([note])
@@ -266,28 +248,28 @@ class Simulation:
             formulation = self.settings.formulation
             equations.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
         equations.require_unique(y[:nq], y[nq:], np.asarray(t), p)
-        program = self._program(ProgramStart(y, t, p))
+        program = self._program(active, ProgramStart(y, t, p))
         doubt = self.guard.account.doubt(program)
         if doubt:
             assert program.carrier is not None
             note = f"integrated in absolute coordinates: in {program.carrier.name} ones {doubt}"
             self.history.note([note])
             self.settings = replace(self.settings, coordinates=Coordinates.ABSOLUTE)
-            program = self._program(ProgramStart(y, t, p))
+            program = self._program(active, ProgramStart(y, t, p))
         self.guard.begin(program, p)
         if program.idle_rows:
-            self.history.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
-        self.history.note(program_notes(self.active, program))
+            self.history.ranks.append(always_dependent(active, program, y, t, self.parameters))
+        self.history.note(program_notes(active, program))
         if laws is not None and self.inactive not in self.open_motions:
             idle, tolerance = len(program.idle_rows), self.settings.tolerance
             self.open_motions[self.inactive] = OpenMotion(
                 equations, (y, t, p), laws, idle=idle, tolerance=tolerance
             )
-        self.watch = self._watch(program.carrier, y, t, p) if self.events else None
-        self._start_loop(program, y, t, found)
+        self.watch = self._watch(active, program.carrier, y, t, p) if self.events else None
+        self._start_loop(active, program, y, t, found)
 
     def _start_loop(
-        self, program: Program, y: FloatArray, t: float, found: FloatArray | None
+        self, active: System, program: Program, y: FloatArray, t: float, found: FloatArray | None
     ) -> None:
         """A loop with the parameters of now, up to the next sample or switch if there are any."""
         settings, p = self._kept_settings(), self.p
@@ -298,7 +280,7 @@ class Simulation:
             ends.append(self.next_switch.before)
         if ends:
             settings = replace(settings, until=min(settings.until, *ends))
-        self.loop = start_loop(
+        loop = start_loop(
             program,
             settings,
             t,
@@ -312,10 +294,11 @@ class Simulation:
             may_leave=self.settings.integrator == "auto",
             returns=self.returns,
         )
+        self.stretch = Stretch(active, self.settings, self.parameters, p, t, y, loop)
         began = None
         if not self.start_due:  # else it is the first saved state
-            began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
-        self.history.begin_segment(self.active, self.parameters, began, self.method)
+            began = Beginning(t, self.stretch.state, y if found is None else found)
+        self.history.begin_segment(active, self.parameters, began, self.method)
         self.open = True
 
     def _find_next_switch(self, t: float) -> None:
@@ -338,7 +321,7 @@ class Simulation:
 
     def _went_on(self, code: int) -> bool:
         """Whether a loop ended at a sample or a switch: then another one goes on from there."""
-        t, before = float(self.loop.t[0]), self.loop
+        t, before = self.stretch.reached, self.stretch.loop
         if code != sh.DONE or t >= self.settings.until:
             return False
         y, under_way = before.present[:, 0].copy(), (self.counts, self.open)
@@ -350,17 +333,17 @@ class Simulation:
             if self.sampling is not None and self.sampling.next <= t:
                 by, sampled = "a controller", True
                 self._sample(y, self.sampling.next)
-            program = self._program(ProgramStart(y, t, self.p))
-            if program is self.loop.program:  # other values of the same inputs
-                self.began_at = (t, y)
-                self._start_loop(program, y, t, None)
+            active = self.stretch.system
+            program = self._program(active, ProgramStart(y, t, self.p))
+            if program is before.program:  # other values of the same inputs
+                self._start_loop(active, program, y, t, None)
             else:
                 self.begin_segment(y, t)
         except ZwangError as error:  # keep what there is
             status = f"stopped at t = {t:.6g} s by {by}: {error}"
             if error.__cause__ is not None:  # a mistake in a law of the user's
                 due = self.sampling is not None and self.sampling.next <= t
-                if due and self.loop is before and t == float(before.t[0]):
+                if due and self.stretch.loop is before and t == float(before.t[0]):
                     self.counts, self.open = under_way  # to go on from here with another law
                 error.run = self._abandoned(status)
                 raise
@@ -372,9 +355,9 @@ class Simulation:
             return True
         self._note_jump(y, t, by)
         if self.watch is not None and sampled:
-            self.watch.begin(self.loop)
+            self.watch.begin(self.stretch.loop)
         elif self.watch is not None:  # on which side of zero an event was left
-            self.loop.event_values[...] = before.event_values
+            self.stretch.loop.event_values[...] = before.event_values
         return True
 
     def _abandoned(self, status: str) -> Run:
@@ -393,7 +376,7 @@ class Simulation:
     def _note_jump(self, y: FloatArray, t: float, by: str) -> None:
         """Say so the first time that velocities changed at once where a loop began anew."""
         nq = len(self.system.coordinates)
-        before, after = y[nq:], self.loop.present[nq:, 0]
+        before, after = y[nq:], self.stretch.loop.present[nq:, 0]
         # What the tolerance allows a step is no jump.
         allowed = self.settings.tolerance * (np.abs(self.scales[nq:]) + np.abs(before))
         change = np.abs(after - before)
@@ -421,14 +404,19 @@ class Simulation:
         return switch.after
 
     def _watch(
-        self, carrier: CoordinateChange | None, y: FloatArray, t: float, p: FloatArray
+        self,
+        active: System,
+        carrier: CoordinateChange | None,
+        y: FloatArray,
+        t: float,
+        p: FloatArray,
     ) -> Watch:
         """Event functions of the constraints of now, compiled when these first act."""
         known = self.watches.get(self.inactive)
         if known is None or known.carrier is not carrier:
-            nq = len(self.active.coordinates)
+            nq = len(active.coordinates)
             at = y[:nq], y[nq:], np.asarray(t), p
-            known = Watch(self.active, self.events, carrier, at, self.system)
+            known = Watch(active, self.events, carrier, at, self.system)
             self.watches[self.inactive] = known
         return known
 
@@ -444,19 +432,19 @@ class Simulation:
         if self.status:  # the start does not agree with the full terms
             self._save_start()
             return
-        pace, began, begun_at = ChunkSize(self.loop), monotonic(), float(self.loop.t[0])
+        pace, began, begun_at = ChunkSize(self.stretch.loop), monotonic(), self.stretch.reached
 
         def chunk() -> None:
             if self.keeper is not None:
                 self.keeper.commit_if_due(self)
-            self._take(pace.advance(self.loop))
+            self._take(pace.advance(self.stretch.loop))
             if not self.status:
-                self._stop_if_hopeless(pace)
+                self._stop(self._hopeless(pace))
             if report is not None:
                 report(self._progress(monotonic() - began, begun_at))
 
         if pace.brief and report is None and self.keeper is None and self.certify_every is None:
-            self.loop.saves_present, self.start_due = self.start_due, False
+            self.stretch.loop.saves_present, self.start_due = self.start_due, False
             chunk()  # most runs end here, before anybody could ask them to
             if self.status:
                 self._note_at_end()
@@ -466,7 +454,7 @@ class Simulation:
             while not self.status:
                 if interrupt.asked:
                     path = None if self.keeper is None else str(self.keeper.store.path)
-                    self.status = stopped_by_user(self.loop.t[0], path)
+                    self.status = stopped_by_user(self.stretch.loop.t[0], path)
                     break
                 chunk()
             else:
@@ -478,23 +466,6 @@ class Simulation:
     def _note_idle_controllers(self) -> None:
         """Say at the end which controllers never set anything."""
         self.history.notes += [] if self.sampling is None else self.sampling.idle()
-
-    def _stop_if_hopeless(self, pace: ChunkSize) -> None:
-        """Stop where steps have collapsed, or saved states fill the memory."""
-        t = float(self.loop.t[0])
-        written = 0 if self.keeper is None else self.keeper.store.rows
-        kept = 8 * len(self.scales) * (self.history.saved - written)
-        if pace.collapsed and self.settings.step == 0.0:
-            self._close()
-            step = float(self.loop.memory[sh.H, 0])
-            self.status = stopped_by_collapse(t, step, self.settings.until)
-        elif self.settings.step == 0.0 and self._stays_dead(pace) and pace.dragging:
-            step, dead = float(self.loop.memory[sh.H, 0]), self._began_dead()
-            self._close()
-            self.status = stopped_by_collapse(t, step, self.settings.until, dead)
-        elif kept > MOST_MEMORY * machine_memory():
-            self._close()
-            self.status = stopped_by_memory(t, self.history.saved, kept)
 
     def _certify(self) -> None:
         """Certify the run, all of which is committed first if it has a store."""
@@ -524,132 +495,71 @@ class Simulation:
             self.history.note(told_unbounded(self._as_kept()))
 
     def _look(self, y: FloatArray, t: FloatArray, doubt: Disagreement | None = None) -> bool:
-        """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms.
+        """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms."""
+        start, stored = self.origin.t, self.keeper is not None
+        status = look_at(self.guard, self.stretch, y, t, doubt, start=start, stored=stored)
+        if status:
+            self._stop(status)
+        return not status
 
-        Where they do not, and other coordinates than the system's own are to blame, the simulation
-        is to begin anew; one in its own coordinates stops. `doubt` is one that there is already.
+    def _agrees(self, chunk: Chunk, off: Any) -> bool:
+        """Whether some of the states that a chunk saved agree with the full terms.
+
+        Those that were off rows tell nothing of the steps, which do not end there.
         """
-        program = self.loop.program
-        for state in zip(y, t.tolist(), strict=True):
-            doubt = self._doubt_at(*state) if doubt is None else doubt
-        if doubt is None:
-            return True
-        contradiction = self._conflict(y[0], t[:1])
-        if contradiction:  # no program could do what the system asks for
-            self._close()
-            self.status = f"stopped at t = {t[0]:.6g} s: {contradiction}"
-            return False
-        if self.guard.doubt(program, doubt) and self.keeper is None:
-            raise _DoubtedError
-        self._close()
-        self.status = stopped_by_guard(doubt, program.carrier)
-        return False
-
-    def _doubt_at(self, y: FloatArray, t: float) -> Disagreement | None:
-        """What the program does at a state ŷ of the loop that the full terms do not say.
-
-        Rows that act may lose rank at a state where all do not: there those count that would be
-        chosen there.
-        """
-        equations, program, p = self.active.equations, self.loop.program, self.p
-        doubt = self.guard.look(equations, program, (y, t), self.loop.parameters[:, 0], p)
-        if doubt is None or not program.left_out:
-            return doubt
-        here = self.loop.in_system(y[None], np.array([t]))[0]
-        try:
-            if acting_rows_hold(equations, program.left_out, here, t, p):
-                return doubt
-            other = select_program(equations, ProgramStart(here, t, p), self.settings)
-        except ZwangError:  # a state that is no state of the system
-            return doubt
-        y, inner = (here, p) if other.carrier is None else other.carrier.entered(here, t, p)
-        return self.guard.look(equations, other, (y, t), inner, p)
-
-    def _conflict(self, y: FloatArray, t: FloatArray) -> str:
-        """Which constraints contradict each other at a state ŷ, as a sentence; else empty.
-
-        A start is refused for it.
-        """
-        if self.active.equations.by_elements is not None:
-            return ""
-        nq, here = len(self.system.coordinates), self.loop.in_system(y[None], t)[0]
-        try:
-            self.active.equations.require_agreement(here[:nq], here[nq:], t, self.p)
-        except ZwangError as error:
-            if t[0] == self.origin.t:
-                raise
-            return str(error)
-        return ""
-
-    def _agrees(self, chunk: Chunk) -> bool:
-        """Whether some of the states that a chunk saved agree with the full terms."""
         if self.sampling is not None and not self.sampling.is_looked_at(
             ended=chunk.code == sh.DONE
         ):
             return True
-        # A state that missed rows tells nothing of the steps, which do not end there.
-        off = self.off_rows if self.loop.program.left_out else ()
-        ended = float(self.loop.t[0]) >= self.settings.until  # though its steps were used up
+        ended = self.stretch.reached >= self.settings.until  # though its steps were used up
         rows = self.guard.rows(chunk.filled[0], ended=ended)
         rows = [k for k in rows if k >= len(off) or not off[k]]
         return not rows or self._look(chunk.y[0, rows], chunk.t[0, rows])
 
-    def _saved(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
-        """Times and states of a chunk, on all rows where some do not act."""
-        t, y = chunk.saved()
-        if self.loop.program.left_out and self.settings.drift is Drift.PROJECTION:
-            equations, tolerance = self.active.equations, self.settings.tolerance
-            y, self.off_rows = on_all_rows(
-                equations, y, t, self.p, tolerance, between=self.loop.met_all_rows()
-            )
-        return t, y
-
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
-        t, y = self._saved(chunk)
-        undefined = ~np.isfinite(y).all(axis=1)
+        found = saved_states(self.stretch, chunk)
+        undefined = ~np.isfinite(found.y).all(axis=1)
         if not undefined.any():
-            self._take_states(chunk, t, y)
+            self._take_states(chunk, found)
             return
         first = int(undefined.argmax())  # of a stage that only states between steps need
-        failure, when = self.loop.program.failure(), float(t[first])
-        self._save(t[:first], y[:first])
+        failure, when = self.stretch.program.failure(), float(found.t[first])
+        self._save(found.t[:first], found.y[:first])
         self._close()
         self.status = status_of(self.counts, when, sh.NOT_FINITE, self.settings, failure)
 
-    def _take_states(self, chunk: Chunk, t: FloatArray, y: FloatArray) -> None:
+    def _take_states(self, chunk: Chunk, found: SavedStates) -> None:
         """`_take` for states that all have a value."""
-        failure = self.loop.program.failure()
-        program, logs = self.loop.program, chunk.ranks()
-        begin = self.began_at[0]
-        changes = rank_changes(self.active, program, logs, self.parameters, begin) if logs else []
+        (t, y, off), stretch = found, self.stretch
+        system, program = stretch.system, stretch.program
+        failure, logs, parameters = program.failure(), chunk.ranks(), stretch.parameters
+        changes = rank_changes(system, program, logs, parameters, stretch.t) if logs else []
         self.history.ranks += changes
         stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
-        if stops and changes and changes[-1].t > self.began_at[0]:
+        if stops and changes and changes[-1].t > stretch.t:
             before = t <= changes[-1].t
             self._save(t[before], y[before])
-            self._close()
-            self.status = stopped_at_singular(changes[-1])
+            self._stop(stopped_at_singular(changes[-1]))
             return
         try:
             met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else []
         except ZwangError as error:  # an event function that has no value any more
             self._save(t, y)
-            self._close()
-            self.status = f"stopped at t = {float(self.loop.t[0]):.6g} s: {error}"
+            self._stop(f"stopped at t = {stretch.reached:.6g} s: {error}")
             return
         if met:
-            if self._broke(program, t, y, met[0].t) or not self._agrees(chunk):
+            if self._broke(t, y, met[0].t) or not self._agrees(chunk, off):
                 return
             before = t <= met[0].t
             self._save(t[before], y[before])
             self._act(met)
             return
-        if self._broke(program, t, y):
+        if self._broke(t, y):
             return
         self._save(t, y)
         self._note_misses(t, y)
-        if not self._agrees(chunk):
+        if not self._agrees(chunk, off):
             return
         if chunk.code in sh.NO_FURTHER and self._choose_rows_again():
             pass  # those that acted came to depend on each other, which nothing else does
@@ -657,7 +567,7 @@ class Simulation:
             pass
         elif chunk.code not in sh.UNDER_WAY:
             self._end(chunk.code, failure)
-        elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
+        elif chosen_rows_lost_rank(system, program, logs, parameters):
             self._choose_rows_again()
 
     def _goes_on(self, code: int) -> bool:
@@ -666,169 +576,72 @@ class Simulation:
 
     def _end(self, code: int, failure: ZwangError | None) -> None:
         """End where the loop did, at the end or before."""
-        self.finished = code == sh.DONE
+        self.finished, stretch = code == sh.DONE, self.stretch
         self._close()
-        end, place = float(self.loop.t[0]), ""
-        stiff = self.loop.held_back() and self.settings.integrator != "auto"
-        lost = self._lost_mass(code)
+        end, place = stretch.reached, ""
+        stiff = stretch.loop.held_back() and self.settings.integrator != "auto"
+        lost = _lost_mass(stretch) if code in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT) else ""
         if lost:
             self.status = f"stopped at t = {end:.6g} s: {lost}"
             return
         if code == sh.TOO_SMALL:
             self._take_back(end)
-            place = self._place(end)
+            place = place_of_end(stretch, self.history.ranks)
         kept = self._kept_settings()
         self.status = status_of(self.counts, end, code, kept, failure, held_back=stiff, place=place)
 
-    def _broke(self, program: Program, t: FloatArray, y: FloatArray, until: float = np.inf) -> bool:
+    def _broke(self, t: FloatArray, y: FloatArray, until: float = np.inf) -> bool:
         """End where rows that were left out are missed, if they are before a time.
 
         Where constraints contradict each other, what was right before is kept. Otherwise rows that
         act may have lost rank within a step; those of other coordinates need not, and the run
         begins anew in absolute ones.
         """
-        if not program.left_out or self.settings.drift is not Drift.PROJECTION:
-            return False  # without projection all rows are missed a little more with time
-        if self.loop.met_all_rows():
+        found = first_break(self.stretch, t, y, until)
+        if found is None:
             return False
-        saved = t <= until
-        t, y = t[saved], y[saved]
-        at, states = t, y
-        if until == np.inf and (not len(t) or t[-1] != self.loop.t[0]):
-            at, tolerance = self.loop.t[:1], self.settings.tolerance
-            # Where rows that act hold a direction no longer, the step has left its error in it.
-            end = on_all_rows(self.active.equations, self.loop.present.T, at, self.p, tolerance)[0]
-            at, states = np.append(t, at), np.concatenate([y, end])
-        if not len(at) or not breaks_rows(self.active.equations, at, states, self.p):
-            return False
-        conflict = first_conflict(self.active.equations, at, states, self.p)
-        if conflict is not None:
-            self._end_in_conflict(float(at[conflict.state]), conflict.sentence, t, y)
-            return True
-        nq, idle = len(self.system.coordinates), program.idle_rows
-        status, first = broken_row(self.active, idle, states[:, :nq], states[:, nq:], at, self.p)
-        if status:
-            self._keep_before(float(at[first]), t, y)
-            self._end_broken(program, status)
-        return bool(status)
-
-    def _end_in_conflict(self, when: float, sentence: str, t: FloatArray, y: FloatArray) -> None:
-        """End where constraints contradict each other, with the states before that."""
-        self._keep_before(when, t, y)
-        self._close()
-        self.status = f"stopped at t = {when:.6g} s: {sentence}"
-
-    def _keep_before(self, when: float, t: FloatArray, y: FloatArray) -> None:
-        """Save the states before a time, and keep what happened until then."""
-        before = t < when
+        before, status = t < found.t, found.status
         self._save(t[before], y[before])
-        self.history.keep_before(when)
-
-    def _end_broken(self, program: Program, status: str) -> None:
-        """End where a row that was left out is missed, or begin anew in absolute coordinates."""
-        doubt = Disagreement(MISSED, float(self.loop.t[0]))
-        if self.guard.doubt(program, doubt):
-            if self.keeper is None:
-                raise _DoubtedError
-            assert program.carrier is not None
-            status += f", or equations that act in {program.carrier.name} coordinates and {OR_RANK}"
-        self._close()
-        self.status = status
+        self.history.keep_before(found.t)
+        if found.by_rank:
+            doubt, stored = Disagreement(MISSED, self.stretch.reached), self.keeper is not None
+            if require_own_coordinates(self.guard, self.stretch, doubt, stored=stored):
+                carrier = self.stretch.program.carrier
+                assert carrier is not None
+                status += f", or equations that act in {carrier.name} coordinates and {OR_RANK}"
+        self._stop(status)
+        return True
 
     def _note_misses(self, t: FloatArray, y: FloatArray) -> None:
         """Say once if states saved between steps are off the constraints."""
         if self.times is None or any(note.startswith(OFF) for note in self.history.notes):
             return
-        note = off_constraints_note(self.active.equations, self.settings, t, y, self.p)
+        note = off_constraints_note(self.stretch.equations, self.settings, t, y, self.p)
         self.history.notes += [note] if note else []
 
-    def _place(self, end: float) -> str:
-        """The singular position where no step was small enough, as a clause; else empty."""
-        drivers, begun = self.active.equations.driver_names, self.began_at[0]
-        if end - begun <= AT_THE_END * (self.settings.until - begun) and (
-            dead := self._began_dead()
-        ):
-            return dead
-        found = singular_place(self.history.ranks, end, drivers, self._moving)
-        if found:
-            return found
-        y, loop = self.loop.present[:, 0], self.loop
-        near = near_dependence(self.active, loop.program, y, float(loop.t[0]), self.parameters)
-        return singular_place(near, end, drivers, self._moving)
-
-    def _began_dead(self) -> str:
-        """That the present stretch began at a dead center of a driver, as a clause; else empty."""
-        always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
-        begun = self.began_at[0]
-        return start_at_dead_center(self.history.ranks, begun, always, drivers, self._beyond_reach)
-
-    def _is_at_dead_center(self) -> bool:
-        """`_began_dead`, without asking what could be reached."""
-        always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
-        return bool(
-            start_at_dead_center(self.history.ranks, self.began_at[0], always, drivers, tuple)
-        )
-
-    def _beyond_reach(self) -> tuple[str, ...]:
-        """Drivers that ask for what cannot be reached a little later."""
-        q, t = self._here()
-        later = t + AHEAD * (self.settings.until - self.began_at[0])
-        return drivers_beyond_reach(self.active.equations, q, later, self.p)
-
-    def _moving(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Drivers that move what some constraints join."""
-        q, t = self._here()
-        return drivers_that_move(self.active.equations, names, q, t, self.p)
-
-    def _here(self) -> tuple[FloatArray, float]:
-        """Coordinates of the system, and time, of the loop's present state."""
-        t = self.loop.t[:1]
-        y = self.loop.in_system(self.loop.present.T, t)[0]
-        return y[: len(self.system.coordinates)], float(t[0])
-
-    def _stays_dead(self, pace: ChunkSize) -> bool:
-        """Whether steps are short and no look has seen the present stretch off its dead center.
-
-        A healthy motion that passes many of them may be on one at any look, but not at every one.
-        """
-        if not pace.dragged or self.left_dead == self.began_at[0] or not self._is_at_dead_center():
-            return False
-        y, t = self.loop.present[:, 0], float(self.loop.t[0])
-        if nearly_dependent(self.active, self.loop.program, y, t, self.p):
-            return True
-        self.left_dead = self.began_at[0]
-        return False
-
-    def _lost_mass(self, code: int) -> str:
-        """Which mass is not positive where the loop could not go on, as a sentence; else empty."""
-        if code not in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT):
-            return ""
-        y, t, a = self.loop.present[:, 0], float(self.loop.t[0]), self.loop.accelerations()[0]
-        return mass_beyond(self.active.equations, y, t, self.p, a, self.settings.step)
-
-    def _program(self, start: ProgramStart) -> Program:
-        """The program of the constraints of now."""
-        equations = self.active.equations
+    def _program(self, active: System, start: ProgramStart) -> Program:
+        """The program of the constraints that act."""
+        equations = active.equations
         return LatestProgram.of(equations).select(equations, start, self.settings)
 
     def _choose_rows_again(self) -> bool:
         """Go on with other rows acting, if others are to be left out from the present state on."""
-        y, t = self.loop.present[:, 0].copy(), float(self.loop.t[0])
-        if not self.loop.program.left_out or self.loop.finished or t == self.began_at[0]:
+        y, t = self.stretch.state, self.stretch.reached
+        if not self.stretch.program.left_out or self.stretch.loop.finished or t == self.stretch.t:
             return False
-        program = self._program(ProgramStart(y, t, self.p))
-        if program.left_out == self.loop.program.left_out:
+        program = self._program(self.stretch.system, ProgramStart(y, t, self.p))
+        if program.left_out == self.stretch.program.left_out:
             return False
         self._note_rows(t)
         self.watches = {key: w for key, w in self.watches.items() if not w.solves}
         self._close()
-        before = self.loop
+        before = self.stretch.loop
         if self.settings.drift is Drift.PROJECTION:  # those that acted were nearly dependent here
             at, tolerance = np.array([t]), self.settings.tolerance
-            y = on_all_rows(self.active.equations, y[None], at, self.p, tolerance)[0][0]
+            y = on_all_rows(self.stretch.equations, y[None], at, self.p, tolerance)[0][0]
         self.begin_segment(y, t)
         # On which side of its zero an event was left is not to be seen from the state alone.
-        self.loop.event_values[...] = before.event_values
+        self.stretch.loop.event_values[...] = before.event_values
         return True
 
     def _note_rows(self, t: float) -> None:
@@ -842,7 +655,7 @@ class Simulation:
             return False
         if code == sh.ROWS_NEAR and self._choose_rows_again():
             return True
-        y, t, before = self.loop.present[:, 0].copy(), float(self.loop.t[0]), self.loop
+        y, t, before = self.stretch.state, self.stretch.reached, self.stretch.loop
         was = before.settings.integrator
         self.method = before.next_method()
         self.returns += was == "radau5"
@@ -852,25 +665,25 @@ class Simulation:
             self.history.notes.append(note)
         self._close()
         self.begin_segment(y, t)
-        if set(before.program.left_out) - set(self.loop.program.left_out):
+        if set(before.program.left_out) - set(self.stretch.program.left_out):
             self._note_rows(t)
         # On which side of its zero an event was left is not to be seen from the state alone.
-        self.loop.event_values[...] = before.event_values
+        self.stretch.loop.event_values[...] = before.event_values
         return True
 
     def _loosened(self, code: int) -> bool:
         """Whether it goes on with a tolerance that rounding leaves, where it was asked for less."""
         if code != sh.TOO_SMALL or not self.tolerance < ATTAINABLE:
             return False
-        t, y = float(self.loop.t[0]), self.loop.present[:, 0].copy()
+        t, y = self.stretch.reached, self.stretch.state
         kept = looser_tolerance(self.tolerance)
         note = rounding_note(t, self.tolerance, kept)
         self.loosened.append((t, self.tolerance, note))
         self.history.notes.append(note)
-        self.tolerance, before = kept, self.loop
+        self.tolerance, before = kept, self.stretch.loop
         self._close()
         self.begin_segment(y, t)
-        self.loop.event_values[...] = before.event_values
+        self.stretch.loop.event_values[...] = before.event_values
         return True
 
     def _take_back(self, end: float) -> None:
@@ -887,8 +700,22 @@ class Simulation:
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         work = self.total()
-        t, until = float(self.loop.t[0]), self.settings.until
+        t, until = self.stretch.reached, self.settings.until
         return Progress(t, self.origin.t, until, work.steps, work.rejected, seconds, begun_at)
+
+    def _hopeless(self, pace: ChunkSize) -> str:
+        """How it ends where steps have collapsed or saved states fill the memory; else empty."""
+        history, stretch = self.history, self.stretch
+        written = 0 if self.keeper is None else self.keeper.store.rows
+        return stopped_by_steps(
+            pace, stretch, history.ranks, self.dead_centers
+        ) or stopped_by_states(stretch.reached, history.saved, written, len(self.scales))
+
+    def _stop(self, status: str) -> None:
+        """End here, if there is a reason."""
+        if status:
+            self._close()
+            self.status = status
 
     def _close(self) -> None:
         """Add up the work of the stretch that ends."""
@@ -898,7 +725,7 @@ class Simulation:
         """Work done so far."""
         if not self.open:
             return self.counts
-        return self.counts.plus(self.loop.work_done())
+        return self.counts.plus(self.stretch.loop.work_done())
 
     # --- storage ----------------------------------------------------------------------------------
 
@@ -934,9 +761,9 @@ class Simulation:
         """All that it takes to go on from here with the same bits."""
         closed = self.counts
         return {
-            **{name: getattr(self.loop, name) for name in self.loop.REMEMBERED},
-            "origin": self.began_at[1],
-            "origin_time": np.array(self.began_at[0]),
+            **{name: getattr(self.stretch.loop, name) for name in self.stretch.loop.REMEMBERED},
+            "origin": self.stretch.y,
+            "origin_time": np.array(self.stretch.t),
             "closed_counts": np.array(list(asdict(closed).values())),
             "returns": np.array(self.returns),
             "tolerance": np.array(self.tolerance),
@@ -986,7 +813,7 @@ class Simulation:
         Those before it are recorded.
         """
         assert self.watch is not None
-        found = self.watch.crossings(self.loop, lambda event: dormant(event, self.inactive))
+        found = self.watch.crossings(self.stretch.loop, lambda event: dormant(event, self.inactive))
         first = next((m for m in found if self.events[m.name].actions != ("record",)), None)
         together = [] if first is None else at_once(found, first)
         nq = len(self.system.coordinates)
@@ -999,9 +826,9 @@ class Simulation:
         assert self.watch is not None
         t, found = together[0].t, together[0].y
         now = self.parameters, self.inactive
-        effect = effect_of(self.events, together, self.watch, self.loop, *now)
+        effect = effect_of(self.events, together, self.watch, self.stretch.loop, *now)
         self.inactive, self.parameters = effect.inactive, effect.parameters
-        self.p = self.active.parameter_vector(self.parameters)
+        self.p = self.stretch.system.parameter_vector(self.parameters)
         self._close()
         if self.times is None or (effect.stopped_by and self._is_besides(t)):
             self._save(np.array([t]), found[None].copy())
@@ -1015,7 +842,7 @@ class Simulation:
             except ZwangError as error:  # no motion goes on from here: keep what there is
                 self.status = f"stopped at t = {t:.6g} s by event {last!r}: {error}"
                 return
-            y = self.loop.present[:, 0].copy()
+            y = self.stretch.state
         for name, before, after in effect.happened:
             self.history.record(name, t, before, y if after is effect.y else after, nq)
         if effect.stopped_by:
@@ -1028,7 +855,7 @@ class Simulation:
             )
         else:
             for met in together:
-                self.watch.after(self.loop, met)
+                self.watch.after(self.stretch.loop, met)
             if self.times is None:
                 self._save(np.array([t]), y[None])
 
@@ -1037,13 +864,10 @@ class Simulation:
         return self.settings.stop_saved and not bool(np.any(self.times == t))
 
 
-@cache
-def machine_memory() -> float:
-    """Bytes of memory of this machine; infinite where it does not tell."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
+def _lost_mass(stretch: Stretch) -> str:
+    """Which mass is not positive where a loop could not go on, as a sentence; else empty."""
+    y, t, a = stretch.loop.present[:, 0], stretch.reached, stretch.loop.accelerations()[0]
+    return mass_beyond(stretch.equations, y, t, stretch.p, a, stretch.settings.step)
 
 
 def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
