@@ -46,6 +46,11 @@ class History:
         """Notes, those that are new."""
         self.notes += [note for note in found if note not in self.notes]
 
+    def note_first(self, note: str, *, begins: str) -> None:
+        """A note, if none begins like it."""
+        if not any(known.startswith(begins) for known in self.notes):
+            self.notes.append(note)
+
     def record(self, name: str, t: float, found: FloatArray, after: FloatArray, nq: int) -> None:
         """An event with its states before and after; the first `nq` numbers are coordinates."""
         self.records.append(EventRecord(name, t, found[:nq], found[nq:], after[nq:].copy()))

@@ -25,7 +25,11 @@ class RunContents(Protocol):
     """What is kept: rows that are not committed yet, and how it stands."""
 
     history: History
-    open: bool
+
+    @property
+    def open(self) -> bool:
+        """Whether its last loop is to be gone on with."""
+        ...
 
     def so_far(self) -> Run:
         """What there is in memory."""
