@@ -169,7 +169,7 @@ def test_memory_is_bounded_by_numbers(tmp_path, monkeypatch):
     commit = RunWriter.commit
 
     def counted(self, simulation):
-        commits.append(sum(map(len, simulation.t)))
+        commits.append(sum(map(len, simulation.history.t)))
         commit(self, simulation)
 
     monkeypatch.setattr(RunWriter, "commit", counted)

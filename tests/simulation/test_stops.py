@@ -14,7 +14,7 @@ from zwang import library
 from zwang.integrators.lane_queue import LaneQueue
 from zwang.results.segments import RankChange
 from zwang.results.status import start_at_dead_center, stuck_at_start
-from zwang.simulation import simulation as simulations
+from zwang.simulation import hopeless
 from zwang.simulation.reach import drivers_beyond_reach
 
 EXPLICIT = ("order5", "order8", "gauss")
@@ -157,7 +157,7 @@ def test_a_run_stops_where_its_steps_have_collapsed() -> None:
 
 
 def test_a_run_stops_before_its_states_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulations, "machine_memory", lambda: 4e6)
+    monkeypatch.setattr(hopeless, "machine_memory", lambda: 4e6)
     run = pendulum().simulate([1, 0], until=1e4)
     assert not run.finished
     assert "states saved so far take 0.0 GB" in run.status

@@ -12,9 +12,9 @@ import numpy as np
 from zwang.errors import StoreError
 from zwang.results.event_rows import changed
 from zwang.results.force_record import ForceLayout, computed_forces
+from zwang.results.history import History
 from zwang.results.records import closing_attributes, determinacy_news, news_of
 from zwang.results.run import Run
-from zwang.results.segments import EventRecord, RankChange, Segment
 from zwang.results.store import Store, Stored, read_store
 from zwang.terms import FloatArray
 
@@ -24,13 +24,12 @@ __all__ = ["RunContents", "RunWriter"]
 class RunContents(Protocol):
     """What is kept: rows that are not committed yet, and how it stands."""
 
-    t: list[FloatArray]
-    y: list[FloatArray]
-    segments: list[Segment]
-    records: list[EventRecord]
-    ranks: list[RankChange]
-    notes: list[str]
-    open: bool
+    history: History
+
+    @property
+    def open(self) -> bool:
+        """Whether its last loop is to be gone on with."""
+        ...
 
     def so_far(self) -> Run:
         """What there is in memory."""
@@ -68,20 +67,20 @@ class RunWriter:
 
     def commit_if_due(self, simulation: RunContents) -> None:
         """Commit when it is time."""
-        rows = sum(len(t) for t in simulation.t)
+        rows = sum(len(t) for t in simulation.history.t)
         if monotonic() - self.last >= self.every or rows >= self._most_rows(simulation):
             self.commit(simulation)
 
     def _most_rows(self, simulation: RunContents) -> int:
         """Rows that are kept in memory at most before they are committed."""
-        if self.forces is None or not simulation.y:
+        if self.forces is None or not simulation.history.y:
             return ROWS_IN_MEMORY
-        width = simulation.y[0].shape[1]
+        width = simulation.history.y[0].shape[1]
         return min(ROWS_IN_MEMORY, NUMBERS_IN_MEMORY // (width + self.forces.width(width)) + 1)
 
     def commit(self, simulation: RunContents) -> None:
         """Write what is new; where that fails, the run is an attribute of the error."""
-        run = simulation.so_far()
+        run, history = simulation.so_far(), simulation.history
         forces = self._computed(simulation, run)
         run = simulation.so_far() if forces else run  # with notes on them
         news = {**news_of(run, self.known), "open": simulation.open}
@@ -92,11 +91,11 @@ class RunWriter:
             news["controllers"] = sampled
         memory = simulation.memory() if simulation.open else None
         try:
-            self.store.commit(simulation.t, simulation.y, news, memory, forces)
+            self.store.commit(history.t, history.y, news, memory, forces)
         except StoreError as error:
             error.run = self._all(simulation)
             raise
-        simulation.t, simulation.y = [], []
+        history.t, history.y = [], []
         self.remember(simulation)
 
     def _computed(self, simulation: RunContents, run: Run) -> Mapping[str, FloatArray] | None:
@@ -111,15 +110,16 @@ class RunWriter:
         ]
         assert rows == (own[-1].last if own else 0)
         arrays, notes = computed_forces(changed(run, segments=tuple(own)), self.forces)
-        simulation.notes += [note for note in notes if note not in simulation.notes]
+        simulation.history.note(notes)
         return arrays
 
     def remember(self, simulation: RunContents) -> None:
         """Everything so far is in the store."""
+        history = simulation.history
         self.known = {
-            "segments": len(simulation.segments),
-            "events": len(simulation.records),
-            "ranks": len(simulation.ranks),
+            "segments": len(history.segments),
+            "events": len(history.records),
+            "ranks": len(history.ranks),
         }
         self.last = monotonic()
 
@@ -136,8 +136,8 @@ class RunWriter:
         """Put the committed rows before those in memory."""
         stored = self.stored()
         q, v = stored.read("q"), stored.read("v")
-        simulation.t.insert(0, stored.read("time"))
-        simulation.y.insert(0, np.concatenate([q, v], axis=1))
+        simulation.history.t.insert(0, stored.read("time"))
+        simulation.history.y.insert(0, np.concatenate([q, v], axis=1))
 
     def _all(self, simulation: RunContents) -> Run:
         self.fetch(simulation)

@@ -21,7 +21,7 @@ from zwang.tracing.event import Bounce, Event
 if TYPE_CHECKING:
     from zwang.system import System
 
-__all__ = ["EventCrossing", "Watch"]
+__all__ = ["EventCrossing", "Watch", "Watches"]
 
 #: What stands for zero, approached from one side.
 JUST = 1e-300
@@ -211,6 +211,39 @@ class Watch:
             touches = abs(value) <= TOUCHES * max(1.0, abs(e.at))
             if _is_impact(e) and outside and touches and not value * outside > 0.0:
                 loop.event_values[k, 0] = outside * JUST
+
+
+class Watches:
+    """The event functions of a simulation, by the constraints that act, compiled when these do.
+
+    Parameters
+    ----------
+    whole : the system with all of its constraints.
+    """
+
+    def __init__(self, whole: System, events: Mapping[str, Event]) -> None:
+        self._whole, self._events = whole, events
+        self._known: dict[frozenset[str], Watch] = {}
+
+    def of(
+        self,
+        active: System,
+        inactive: frozenset[str],
+        carrier: CoordinateChange | None,
+        start: tuple[FloatArray, float, FloatArray],
+    ) -> Watch:
+        """Those of the constraints that act from a start y, t, p, as a carrier's loop sees them."""
+        known = self._known.get(inactive)
+        if known is None or known.carrier is not carrier:
+            (y, t, p), nq = start, len(active.coordinates)
+            at = y[:nq], y[nq:], np.asarray(t), p
+            known = Watch(active, self._events, carrier, at, self._whole)
+            self._known[inactive] = known
+        return known
+
+    def forget_solved(self) -> None:
+        """Forget those for which equations of motion are solved, with rows chosen at a state."""
+        self._known = {key: watch for key, watch in self._known.items() if not watch.solves}
 
 
 def _crosses(was: float, now: float) -> bool:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Effect",
     "accumulates",
-    "at_once",
     "dormant",
     "effect_of",
+    "first_effective",
     "require_actions",
 ]
 
@@ -77,7 +77,21 @@ def require_actions(system: System, events: Mapping[str, Event]) -> None:
                         raise UnknownNameError("constraint to switch", name, system.constraints)
 
 
-def at_once(found: Sequence[EventCrossing], first: EventCrossing) -> list[EventCrossing]:
+def first_effective(
+    events: Mapping[str, Event], found: Sequence[EventCrossing]
+) -> tuple[Sequence[EventCrossing], list[EventCrossing]]:
+    """Of events found within a step, the first that changes something with all that come with it.
+
+    And before them, those that come earlier and are only recorded; all of them if none changes any.
+    """
+    first = next((met for met in found if events[met.name].actions != ("record",)), None)
+    if first is None:
+        return found, []
+    together = _at_once(found, first)
+    return found[: found.index(together[0])], together
+
+
+def _at_once(found: Sequence[EventCrossing], first: EventCrossing) -> list[EventCrossing]:
     """Events that happen together with one of them, each name once."""
     limit, names = AT_ONCE * max(1.0, abs(first.t)), {}
     for met in found:

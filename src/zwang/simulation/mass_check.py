@@ -11,13 +11,21 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
+    from zwang.simulation.stretch import Stretch
 
-__all__ = ["indefinite", "mass_beyond"]
+__all__ = ["indefinite", "mass_beyond", "mass_lost"]
 
 #: An eigenvalue of M below minus this, in parts of its diagonal, is negative.
 INDEFINITE = 1e-9
 #: How long after the last state of a run a mass is looked for that made it stop, relative.
 AFTERWARDS = (0.0, 1e-12, 1e-9, 1e-6, 1e-4)
+
+
+def mass_lost(stretch: Stretch) -> str:
+    """Which mass is not positive where a loop could not go on, as a sentence; empty if all are."""
+    y, a = stretch.loop.present[:, 0], stretch.loop.accelerations()[0]
+    step = stretch.settings.step
+    return mass_beyond(stretch.equations, y, stretch.reached, stretch.p, a, step)
 
 
 def mass_beyond(

@@ -63,41 +63,41 @@ def resume(
         require_same_controllers(stored, sampled)
         origin = Origin.of(stored, system, watched, sampled)
         simulation = _restored(origin, stored, store_every)
-        simulation.certify_every = interval_of(certify)
+        simulation.outcome.certify_every = interval_of(certify)
         if stored.rows < whole.rows or whole.damage:
-            simulation.notes.append(
+            simulation.history.notes.append(
                 f"the end of the store was damaged: gone on from chunk {len(stored.commits) - 1}"
             )
         with reporting(progress=progress) as report:
             simulation.run(report)
-    return simulation.result()
+    return simulation.outcome.result()
 
 
 def _restored(origin: Origin, stored: Stored, every: float) -> Simulation:
     """A stored simulation as it stood at its last commit."""
     state, system = stored.state(), origin.system
     last, simulation = StoredRun.of(stored, system, states_between), Simulation(origin)
-    segment = last.segments[-1]
-    simulation.inactive = frozenset(system.constraints) - {*segment.system.constraints}
-    simulation.parameters = segment.parameters
-    simulation.p = system.parameter_vector(segment.parameters)
-    simulation.method = segment.integrator
-    simulation.returns = int(state["returns"])
-    simulation.tolerance = float(state.get("tolerance", simulation.tolerance))
-    if simulation.sampling is not None:
-        simulation.sampling.restore(stored.commits[-1]["controllers"])
-    simulation.begin_segment(state["origin"], float(state["origin_time"]))
-    require_same_memory(stored, state, simulation.memory())
-    for name in simulation.loop.REMEMBERED:
-        getattr(simulation.loop, name)[...] = state[name]
-    simulation.saved, simulation.segments = stored.rows, list(last.segments)
-    simulation.ranks, simulation.records = list(last.ranks), list(last.events)
-    simulation.notes = list(last.notes)
-    simulation.counts = Counts(*(int(k) for k in state["closed_counts"]))
+    segment, now = last.segments[-1], simulation.now
+    now.inactive = frozenset(system.constraints) - {*segment.system.constraints}
+    now.parameters = segment.parameters
+    now.p = system.parameter_vector(segment.parameters)
+    now.kept.method, now.kept.returns = segment.integrator, int(state["returns"])
+    now.kept.tolerance = float(state.get("tolerance", now.kept.tolerance))
+    if now.ends.sampling is not None:
+        now.ends.sampling.restore(stored.commits[-1]["controllers"])
+    now.begin_segment(state["origin"], float(state["origin_time"]))
+    require_same_memory(stored, state, simulation.outcome.memory())
+    for name in now.stretch.loop.REMEMBERED:
+        getattr(now.stretch.loop, name)[...] = state[name]
+    history = simulation.history
+    history.saved, history.segments = stored.rows, list(last.segments)
+    history.ranks, history.records = list(last.ranks), list(last.events)
+    history.notes = list(last.notes)
+    now.counts = Counts(*(int(k) for k in state["closed_counts"]))
     kept = last.force_record
     layout = None if kept is None else kept.layout
-    simulation.keeper = RunWriter(stored.reopen(), every, layout)
-    simulation.keeper.remember(simulation)
+    keeper = simulation.outcome.keeper = RunWriter(stored.reopen(), every, layout)
+    keeper.remember(simulation.outcome)
     return simulation
 
 

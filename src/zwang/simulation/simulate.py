@@ -28,10 +28,11 @@ from zwang.simulation.options import (
 )
 from zwang.simulation.origin import Origin
 from zwang.simulation.plain_run import PlainRun, RepeatedRun
-from zwang.simulation.prepared_run import PreparedRun, PreparedRuns
+from zwang.simulation.prepared_run import MOST_ENTRIES, PreparedRun, PreparedRuns
 from zwang.simulation.progress import Report, reporting
-from zwang.simulation.select_program import ProgramStart
+from zwang.simulation.select_program import ProgramStart, in_python
 from zwang.simulation.simulation import Simulation, run_again
+from zwang.simulation.store_writer import store_writer
 from zwang.tracing.event import Watched, events_of
 
 if TYPE_CHECKING:
@@ -123,17 +124,13 @@ def simulate(
         return with_forces(run) if forces else run
     with reporting(progress=progress) as report:
         simulation = Simulation.begun(origin)
-        simulation.certify_every = None if certify is False else interval_of(certify)
+        simulation.outcome.certify_every = None if certify is False else interval_of(certify)
         if store is None:
             simulation = simulation.run_guarded(report)
         else:
             with postponed_interrupt():  # half a store would be of no use
-                simulation.keep(store, store_every, companions, forces=forces)
-                try:
-                    simulation.run(report)
-                finally:
-                    simulation.release()
-    run = simulation.result()
+                _run_stored(simulation, report, store, store_every, companions, forces=forces)
+    run = simulation.outcome.result()
     return with_forces(run) if forces else run
 
 
@@ -151,12 +148,37 @@ def _plain_run(
     with reporting(progress=None if progress else False) as report:
         simulation = Simulation.begun(origin, guard, begun)
         simulation = simulation.run_guarded(report)
-    if simulation.may_be_repeated():
-        loop = simulation.loop
+    if _may_be_repeated(simulation):
+        loop = simulation.now.stretch.loop
         if prepared is not None and begun is not None and loop is begun.loop:
             prepared.take_back(loop)
         else:
             notes = program_notes(origin.system, loop.program)
             left = PreparedRun(equations, settings, origin.scales, loop, notes)
             PreparedRuns.of(equations).keep(how, left)
-    return simulation.result()
+    return simulation.outcome.result()
+
+
+def _run_stored(simulation: Simulation, report: Report | None, *how: Any, forces: bool) -> None:
+    """Run into a new store, see `store_writer` for how, and let others write to it then."""
+    origin, settings = simulation.origin, simulation.now.settings
+    simulation.outcome.keeper = keeper = store_writer(origin, settings, *how, forces=forces)
+    try:
+        simulation.run(report)
+    finally:
+        keeper.store.release()
+
+
+def _may_be_repeated(simulation: Simulation) -> bool:
+    """Whether the loop of a run is of use to the next one with the same choices."""
+    equations, now = simulation.system.equations, simulation.now
+    return (
+        simulation.outcome.finished
+        and now.settings is simulation.origin.settings
+        and len(simulation.history.segments) == 1
+        and not equations.time_switches
+        and len(now.stretch.loop.state) <= MOST_ENTRIES
+        and now.stretch.program.kernel("derivative").compiled
+        and not equations.reaction_dependent
+        and not in_python(equations, now.settings)
+    )

@@ -8,166 +8,71 @@ compiled loop integrates one program, and Python only collects what it saved.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import cache, partial
-from os import PathLike
+from dataclasses import replace
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from zwang.codegen.environment import noted
 from zwang.errors import UnknownNameError, ZwangError
 from zwang.integrators import memory as sh
 from zwang.integrators.chunk_size import ChunkSize
 from zwang.integrators.output import Chunk
-from zwang.integrators.registry import start_loop
-from zwang.integrators.settings import Coordinates, Drift, OnSingular, Settings
-from zwang.results.certificate import RunCertificate, certificate_and_note
-from zwang.results.force_record import ForceLayout
-from zwang.results.model_digest import describe_events
-from zwang.results.records import (
-    StoredRun,
-    header_of,
-)
-from zwang.results.run import Counts, Run
-from zwang.results.segments import Beginning, EventRecord, RankChange, Segment
-from zwang.results.status import (
-    AT_THE_END,
-    ATTAINABLE,
-    looser_tolerance,
-    method_note,
-    rounding_note,
-    singular_place,
-    start_at_dead_center,
-    status_of,
-    stopped_at_singular,
-    stopped_by_collapse,
-    stopped_by_guard,
-    stopped_by_memory,
-    stopped_by_user,
-)
-from zwang.results.store import Store
-from zwang.results.unbounded import told_unbounded
-from zwang.results.writer import RunWriter
-from zwang.simulation.all_rows import acting_rows_hold, on_all_rows
-from zwang.simulation.contradictions import breaks_rows, first_conflict
-from zwang.simulation.controllers import Sampling
-from zwang.simulation.events import EventCrossing, Watch
+from zwang.integrators.settings import Coordinates, Drift, OnSingular
+from zwang.results.history import History
+from zwang.results.run import Run
+from zwang.results.segments import Beginning
+from zwang.results.status import status_of, stopped_at_singular, stopped_by_user
+from zwang.simulation.broken_rows import MISSED, OR_RANK, SavedStates, first_break, saved_states
+from zwang.simulation.choices_again import change_method, choose_rows_again, loosen
+from zwang.simulation.dead_centers import DeadCenterLooks, place_of_end
+from zwang.simulation.events import EventCrossing
 from zwang.simulation.guard import Guard
-from zwang.simulation.half_turns import HalfTurns
-from zwang.simulation.impacts import (
-    accumulates,
-    at_once,
-    dormant,
-    effect_of,
-    require_actions,
-)
-from zwang.simulation.interpolate import states_between
+from zwang.simulation.guard_looks import DoubtedError, look_at, require_own_coordinates
+from zwang.simulation.hopeless import stopped_by_states, stopped_by_steps
+from zwang.simulation.impacts import accumulates, require_actions
+from zwang.simulation.integration import Integration
 from zwang.simulation.interrupt import postponed_interrupt
-from zwang.simulation.mass_check import mass_beyond
-from zwang.simulation.notes import OFF, off_constraints_note, program_notes
-from zwang.simulation.open_laws import OpenMotion
-from zwang.simulation.options import (
-    AT_A_SAMPLE,
-    AT_A_SWITCH,
-    require_law,
-    require_position,
-    require_start,
-)
+from zwang.simulation.mass_check import mass_lost
+from zwang.simulation.options import require_position, require_start
 from zwang.simulation.origin import Origin
+from zwang.simulation.outcome import Outcome
 from zwang.simulation.plain_run import UnfinishedRun
-from zwang.simulation.prepared_run import MOST_ENTRIES
 from zwang.simulation.program_check import Disagreement
 from zwang.simulation.progress import Progress, Report
-from zwang.simulation.rank_report import (
-    always_dependent,
-    broken_row,
-    chosen_rows_lost_rank,
-    near_dependence,
-    nearly_dependent,
-    rank_changes,
-)
-from zwang.simulation.reach import AHEAD, drivers_beyond_reach, drivers_that_move
-from zwang.simulation.select_program import (
-    LatestProgram,
-    ProgramStart,
-    in_python,
-    select_program,
-)
-from zwang.simulation.switching_times import Switching, SwitchingTimes
+from zwang.simulation.rank_report import chosen_rows_lost_rank, rank_changes
+from zwang.simulation.velocity_jumps import VelocityJumps
 from zwang.terms import FloatArray
-
-if TYPE_CHECKING:
-    from zwang.programs.contract import Program
-    from zwang.programs.coordinate_change import CoordinateChange
 
 __all__ = ["Simulation", "run_again"]
 
-#: Part of the memory of a machine that saved states may take.
-MOST_MEMORY = 0.25
-
-#: What a run tells once of rows chosen again.
-ACT_AGAIN = "rows that had been left out had to act in place of others"
-
-#: Against coordinates in which states between steps do not meet all constraints.
-MISSED = "saved states miss constraints that follow from others"
-OR_RANK = 'lost rank within a step: coordinates="absolute" tells which'
-
-
-class _DoubtedError(Exception):
-    """A run under way turned out to be led astray by the coordinates it is carried in."""
-
 
 class Simulation:
-    """A simulation under way."""
+    """A simulation under way.
+
+    Attributes
+    ----------
+    now : the constraints, parameters and program of now, and the loop that integrates them.
+    history : what was saved, and what happened.
+    outcome : how it ended, and the run that there is.
+    """
 
     def __init__(self, origin: Origin, guard: Guard | None = None) -> None:
-        self.origin, self.system, self.settings = origin, origin.system, origin.settings
-        self.times, self.scales, self.events = origin.times, origin.scales, origin.events
-        # As they are now: events may change them.
-        self.inactive, self.parameters, self.p = origin.inactive, origin.parameters, origin.p
-        for name in self.inactive:
-            if name not in self.system.constraints:
-                known = self.system.constraints
+        self.origin, self.system, known = origin, origin.system, origin.system.constraints
+        for name in origin.inactive:
+            if name not in known:
                 raise UnknownNameError("inactive constraint", str(name), known)
-        if self.events:
-            require_actions(self.system, self.events)
-        self.sampling: Sampling | None = None
-        if origin.controllers:
-            controllers, saved = origin.controllers, origin.times
-            self.sampling = Sampling(self.system, controllers, origin.t, saved)
-        self.switching: SwitchingTimes | None = None
-        self.t: list[FloatArray] = []
-        self.y: list[FloatArray] = []
-        self.saved = 0
-        self.segments: list[Segment] = []
-        self.watches: dict[frozenset[str], Watch] = {}
-        self.ranks: list[RankChange] = []
-        self.records: list[EventRecord] = []
-        self.notes = origin.notes_at_start()
-        self.half_turns = HalfTurns(self.system)
-        self.open_motions: dict[frozenset[str], OpenMotion] = {}  # of the constraints that act
-        self.counts = Counts()
-        self.status, self.finished = "", False
-        self.start_due = False  # whether the start is still to be saved
-        self.open = False  # whether the work of the present segment is still to be added
-        self.keeper: RunWriter | None = None
-        self.certify_every: float | None = None
-        self.certificate: RunCertificate | None = None
-        self.guard = guard or Guard(self.system.equations, self.settings)
-        self.watch: Watch | None = None
-        self.next_switch: Switching | None = None
-        self.jumped = False
-        self.left_dead = np.nan  # when the stretch began that is known to be off its dead center
-        self.off_rows = np.zeros(0, dtype=bool)  # states of the last chunk that missed a row
-        # The method that "auto" has changed to, if it has, and how often from implicit to explicit.
-        self.method, self.returns = "", 0
-        # The tolerance that is kept, and when it was raised, from what, with what note.
-        self.tolerance = self.settings.tolerance
-        self.loosened: list[tuple[float, float, str]] = []
+        if origin.events:
+            require_actions(origin.system, origin.events)
+        self.history = History(origin.notes_at_start())
+        self.guard = guard or Guard(origin.system.equations, origin.settings)
+        self.now = Integration(origin, self.guard, self.history)
+        self.outcome = Outcome(origin, self.now, self.history, partial(run_again, origin))
+        self._dead_centers = DeadCenterLooks()
+        self._jumps = VelocityJumps(origin.system, origin.scales, origin.settings.tolerance)
+
+    # --- start ------------------------------------------------------------------------------------
 
     @classmethod
     def begun(
@@ -186,892 +91,294 @@ class Simulation:
                 simulation.begin()
             else:
                 simulation._take_over(unfinished)
-        except _DoubtedError:
+        except DoubtedError:
             simulation = cls(origin)
             simulation.begin()
         return simulation
+
+    def begin(self) -> None:
+        """Check the start, put it on the constraints and set up the first segment."""
+        now, y, t = self.now, self.origin.y, self.origin.t
+        require_start(now.active, y, t, now.p, self.history.notes)
+        now.start_due = self.origin.saves_start
+        now.sample(y, t)
+        now.begin_segment(y, t)
+        equations, loop = now.stretch.equations, now.stretch.loop
+        if now.watch is not None:
+            now.watch.begin(loop)
+        if loop.program.left_out:
+            y, nq = loop.present.T, len(self.system.coordinates)
+            if not equations.agree(y, t, now.p[None], loop.accelerations()):
+                equations.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), now.p)
+            now.save_start()
+        if self.guard.wanted(1):
+            doubt = self.guard.start(equations, self.origin.y, loop.present[:, 0], t, now.p)
+            self._look(loop.state[:, :1].T, loop.t[:1], doubt)
+
+    def _take_over(self, begun: UnfinishedRun) -> None:
+        """Go on with a loop that has returned, see `PreparedRun.run`."""
+        origin, chunk, began = self.origin, begun.chunk, None
+        self.history.ranks += origin.ranks_at_start(begun.loop.program)
+        self.history.note(begun.notes)
+        if not origin.saves_start:
+            began, chunk = Beginning(origin.t, begun.first, origin.y), chunk.without_first()
+        self.now.adopt(begun.loop, began)
+        self._take(chunk)
+
+    # --- loop -------------------------------------------------------------------------------------
 
     def run_guarded(self, report: Report | None = None) -> Simulation:
         """`run`; a simulation that was led astray is made again in coordinates of its own."""
         try:
             self.run(report)
-        except _DoubtedError:
+        except DoubtedError:
             again = Simulation.begun(self.origin)
-            again.certify_every = self.certify_every
+            again.outcome.certify_every = self.outcome.certify_every
             again.run(report)
             return again
         return self
 
-    def begin(self) -> None:
-        """Check the start, put it on the constraints and set up the first segment."""
-        y, t = self.origin.y, self.origin.t
-        require_start(self.system.without(self.inactive), y, t, self.p, self.notes)
-        self.start_due = self.origin.saves_start
-        self._sample(y, t)
-        self.begin_segment(y, t)
-        if self.watch is not None:
-            self.watch.begin(self.loop)
-        if self.loop.program.left_out:
-            y, nq = self.loop.present.T, len(self.system.coordinates)
-            if not self.active.equations.agree(y, t, self.p[None], self.loop.accelerations()):
-                self.active.equations.require_agreement(y[0, :nq], y[0, nq:], np.array([t]), self.p)
-            self._save_start()
-        loop = self.loop
-        if self.guard.wanted(1):
-            doubt = self.guard.start(
-                self.active.equations, self.origin.y, loop.present[:, 0], t, self.p
-            )
-            self._look(loop.state[:, :1].T, loop.t[:1], doubt)
-
-    def _take_over(self, begun: UnfinishedRun) -> None:
-        """Go on with a loop that has returned, see `PreparedRun.run`."""
-        origin, chunk, self.loop = self.origin, begun.chunk, begun.loop
-        self.active, self.began_at = self.system, (origin.t, origin.y)
-        self.ranks += origin.ranks_at_start(self.loop.program)
-        self.notes += [note for note in begun.notes if note not in self.notes]
-        began = None
-        if not origin.saves_start:
-            began, chunk = Beginning(origin.t, begun.first, origin.y), chunk.without_first()
-        self.segments.append(Segment(0, 0, self.active, self.parameters, began))
-        self.open = True
-        self._take(chunk)
-
-    def may_be_repeated(self) -> bool:
-        """Whether its loop is of use to the next simulation with the same choices."""
-        equations, plain = self.system.equations, self.settings is self.origin.settings
-        return (
-            self.finished
-            and plain
-            and len(self.segments) == 1
-            and not equations.time_switches
-            and len(self.loop.state) <= MOST_ENTRIES
-            and self.loop.program.kernel("derivative").compiled
-            and not equations.reaction_dependent
-            and not in_python(equations, self.settings)
-        )
-
-    def _save_start(self) -> None:
-        """Save the start, if it is among the times and not yet saved."""
-        if self.start_due:
-            self._save(self.loop.t.copy(), self.loop.present.T.copy())
-            self.start_due = False
-
-    def begin_segment(self, y: FloatArray, t: float, found: FloatArray | None = None) -> None:
-        """A new loop from a state on, put on the constraints of now, with the parameters of now.
-
-        `found` is the state before impulses, if there are any.
-        """
-        self.active, self.began_at = self.system.without(self.inactive), (t, y)
-        nq, p, equations = len(self.system.coordinates), self.p, self.active.equations
-        laws = require_law(self.active, y[:nq], y[nq:], t, p, self.notes)
-        note = in_python(equations, self.settings)
-        if note:
-            if note not in self.notes:
-                self.notes.append(note)
-            # Refuses what the formulation does not apply to, and errors of functions, by name.
-            formulation = self.settings.formulation
-            equations.solve_at(y[:nq], y[nq:], np.asarray(t), p, formulation=formulation)
-        equations.require_unique(y[:nq], y[nq:], np.asarray(t), p)
-        program = self._program(ProgramStart(y, t, p))
-        doubt = self.guard.account.doubt(program)
-        if doubt:
-            assert program.carrier is not None
-            note = f"integrated in absolute coordinates: in {program.carrier.name} ones {doubt}"
-            self.notes += [note] if note not in self.notes else []
-            self.settings = replace(self.settings, coordinates=Coordinates.ABSOLUTE)
-            program = self._program(ProgramStart(y, t, p))
-        self.guard.begin(program, p)
-        if program.idle_rows:
-            self.ranks.append(always_dependent(self.active, program, y, t, self.parameters))
-        self.notes += [x for x in program_notes(self.active, program) if x not in self.notes]
-        if laws is not None and self.inactive not in self.open_motions:
-            idle, tolerance = len(program.idle_rows), self.settings.tolerance
-            self.open_motions[self.inactive] = OpenMotion(
-                equations, (y, t, p), laws, idle=idle, tolerance=tolerance
-            )
-        self.watch = self._watch(program.carrier, y, t, p) if self.events else None
-        self._start_loop(program, y, t, found)
-
-    def _start_loop(
-        self, program: Program, y: FloatArray, t: float, found: FloatArray | None
-    ) -> None:
-        """A loop with the parameters of now, up to the next sample or switch if there are any."""
-        settings, p = self._kept_settings(), self.p
-        ends = [] if self.sampling is None else [self.sampling.next]
-        if self.system.equations.time_switches:
-            self._find_next_switch(t)
-        if self.next_switch is not None:
-            ends.append(self.next_switch.before)
-        if ends:
-            settings = replace(settings, until=min(settings.until, *ends))
-        self.loop = start_loop(
-            program,
-            settings,
-            t,
-            y[:, None],
-            p[:, None],
-            times=self.times,
-            scales=self.scales,
-            events=self.watch.kernel if self.watch else None,
-            project=True,
-            method=self.method,
-            may_leave=self.settings.integrator == "auto",
-            returns=self.returns,
-        )
-        self._end_segment()
-        began = None
-        if not self.start_due:  # else it is the first saved state
-            began = Beginning(t, self.loop.present[:, 0].copy(), y if found is None else found)
-        self.segments.append(
-            Segment(self.saved, self.saved, self.active, self.parameters, began, self.method)
-        )
-        self.open = True
-
-    def _find_next_switch(self, t: float) -> None:
-        """Know when forces or drivers switch next in time."""
-        if self.switching is None:
-            self.switching = SwitchingTimes(self.system.equations, self.origin.t, self.settings)
-        self.next_switch = self.switching.after(t, self.p)
-        self.notes += [note for note in self.switching.notes if note not in self.notes]
-
-    def _sample(self, y: FloatArray, t: float) -> None:
-        """Let the controllers act that are due at a time."""
-        if self.sampling is None:
-            return
-        self.parameters = self.sampling.act(t, y, self.parameters)
-        self.p = self.system.parameter_vector(self.parameters)
-        active = self.system.without(self.inactive)
-        if self.settings.drift is Drift.PROJECTION and active.row_names:
-            # Else the state would be moved onto constraints that a controller has moved.
-            require_position(active, y, t, self.p, AT_A_SAMPLE)
-
-    def _went_on(self, code: int) -> bool:
-        """Whether a loop ended at a sample or a switch: then another one goes on from there."""
-        t, before = float(self.loop.t[0]), self.loop
-        if code != sh.DONE or t >= self.settings.until:
-            return False
-        y, under_way = before.present[:, 0].copy(), (self.counts, self.open)
-        self._close()
-        by, sampled = "a switch in time", False
-        try:
-            if self.next_switch is not None and t >= self.next_switch.before:
-                t = self._passed(self.next_switch, t, y)
-            if self.sampling is not None and self.sampling.next <= t:
-                by, sampled = "a controller", True
-                self._sample(y, self.sampling.next)
-            program = self._program(ProgramStart(y, t, self.p))
-            if program is self.loop.program:  # other values of the same inputs
-                self.began_at = (t, y)
-                self._start_loop(program, y, t, None)
-            else:
-                self.begin_segment(y, t)
-        except ZwangError as error:  # keep what there is
-            status = f"stopped at t = {t:.6g} s by {by}: {error}"
-            if error.__cause__ is not None:  # a mistake in a law of the user's
-                due = self.sampling is not None and self.sampling.next <= t
-                if due and self.loop is before and t == float(before.t[0]):
-                    self.counts, self.open = under_way  # to go on from here with another law
-                error.run = self._abandoned(status)
-                raise
-            self.status = status
-            if sampled:
-                self.notes.append(
-                    f"what a controller gave ended the run at t = {t:.6g} s: run.status says why"
-                )
-            return True
-        self._note_jump(y, t, by)
-        if self.watch is not None and sampled:
-            self.watch.begin(self.loop)
-        elif self.watch is not None:  # on which side of zero an event was left
-            self.loop.event_values[...] = before.event_values
-        return True
-
-    def _abandoned(self, status: str) -> Run:
-        """What there is where a function of the user's raised an error; stored, if it has a store.
-
-        The store is left as that of a run that was interrupted here, or at its last commit.
-        """
-        if self.keeper is None:
-            return replace(self.so_far(), status=status)
-        if self.open:
-            self.keeper.commit(self)
-            return StoredRun.of(self.keeper.stored(), self.system, states_between)
-        self.keeper.fetch(self)
-        return replace(self.so_far(), status=status)
-
-    def _note_jump(self, y: FloatArray, t: float, by: str) -> None:
-        """Say so the first time that velocities changed at once where a loop began anew."""
-        nq = len(self.system.coordinates)
-        before, after = y[nq:], self.loop.present[nq:, 0]
-        # What the tolerance allows a step is no jump.
-        allowed = self.settings.tolerance * (np.abs(self.scales[nq:]) + np.abs(before))
-        change = np.abs(after - before)
-        jumps = change > allowed
-        if not self.jumped and jumps.any():
-            self.jumped, k = True, int(np.argmax(np.where(jumps, change, 0.0)))
-            self.notes.append(
-                f"velocities change at once at t = {t:.6g} s, where {by} changes the speed that a "
-                f"constraint prescribes: {self.system.velocities[k]} from {before[k]:.6g} to "
-                f"{after[k]:.6g}, as by an impulse; later changes of this kind are not listed"
-            )
-
-    def _passed(self, switch: Switching, t: float, y: FloatArray) -> float:
-        """Save what is to be saved while forces or drivers switch; the time after that.
-
-        It is later by some neighboring numbers, in which nothing moves.
-        """
-        active = self.system.without(self.inactive)
-        if self.settings.drift is Drift.PROJECTION and active.row_names:
-            require_position(active, y, switch.after, self.p, AT_A_SWITCH)
-        if self.times is not None:
-            first, last = np.searchsorted(self.times, [t, switch.after], side="right")
-            times = self.times[first:last]
-            self._save(times.copy(), np.tile(y, (len(times), 1)))
-        return switch.after
-
-    def _watch(
-        self, carrier: CoordinateChange | None, y: FloatArray, t: float, p: FloatArray
-    ) -> Watch:
-        """Event functions of the constraints of now, compiled when these first act."""
-        known = self.watches.get(self.inactive)
-        if known is None or known.carrier is not carrier:
-            nq = len(self.active.coordinates)
-            at = y[:nq], y[nq:], np.asarray(t), p
-            known = Watch(self.active, self.events, carrier, at, self.system)
-            self.watches[self.inactive] = known
-        return known
-
-    def _save(self, t: FloatArray, y: FloatArray) -> None:
-        """Keep rows; the arrays must be nobody else's."""
-        self.notes += self.half_turns.notes(t, y, self.parameters)
-        if self.inactive in self.open_motions:
-            found = self.open_motions[self.inactive].notes(t, y, self.p)
-            self.notes += [note for note in found if note not in self.notes]
-        self.t.append(t)
-        self.y.append(y)
-        self.saved += len(t)
-
-    def _end_segment(self) -> None:
-        """Count what was saved so far to the present segment."""
-        if self.segments:
-            s = self.segments[-1]
-            self.segments[-1] = replace(s, last=self.saved)
-
     def run(self, report: Report | None = None) -> None:
         """Integrate to the end, as far as it goes, or until the user stops it."""
-        if self.status:  # the start does not agree with the full terms
-            self._save_start()
+        now, outcome, keeper = self.now, self.outcome, self.outcome.keeper
+        if outcome.status:  # the start does not agree with the full terms
+            now.save_start()
             return
-        pace, began, begun_at = ChunkSize(self.loop), monotonic(), float(self.loop.t[0])
+        pace, began, begun_at = ChunkSize(now.stretch.loop), monotonic(), now.stretch.reached
 
         def chunk() -> None:
-            if self.keeper is not None:
-                self.keeper.commit_if_due(self)
-            self._take(pace.advance(self.loop))
-            if not self.status:
-                self._stop_if_hopeless(pace)
+            if keeper is not None:
+                keeper.commit_if_due(outcome)
+            self._take(pace.advance(now.stretch.loop))
+            if not outcome.status:
+                outcome.stop(self._hopeless(pace))
             if report is not None:
                 report(self._progress(monotonic() - began, begun_at))
 
-        if pace.brief and report is None and self.keeper is None and self.certify_every is None:
-            self.loop.saves_present, self.start_due = self.start_due, False
+        if pace.brief and report is None and keeper is None and outcome.certify_every is None:
+            now.stretch.loop.saves_present, now.start_due = now.start_due, False
             chunk()  # most runs end here, before anybody could ask them to
-            if self.status:
-                self._note_at_end()
+            if outcome.status:
+                outcome.note_at_end()
                 return
-        self._save_start()
+        now.save_start()
         with postponed_interrupt() as interrupt:
-            while not self.status:
+            while not outcome.status:
                 if interrupt.asked:
-                    path = None if self.keeper is None else str(self.keeper.store.path)
-                    self.status = stopped_by_user(self.loop.t[0], path)
+                    path = None if keeper is None else str(keeper.store.path)
+                    outcome.status = stopped_by_user(now.stretch.reached, path)
                     break
                 chunk()
             else:
-                self._note_at_end()
-                self._certify()
-            if self.keeper is not None:
-                self.keeper.close(self)
+                outcome.note_at_end()
+                outcome.certify()
+            if keeper is not None:
+                keeper.close(outcome)
 
-    def _note_idle_controllers(self) -> None:
-        """Say at the end which controllers never set anything."""
-        self.notes += [] if self.sampling is None else self.sampling.idle()
-
-    def _stop_if_hopeless(self, pace: ChunkSize) -> None:
-        """Stop where steps have collapsed, or saved states fill the memory."""
-        t = float(self.loop.t[0])
-        written = 0 if self.keeper is None else self.keeper.store.rows
-        kept = 8 * len(self.scales) * (self.saved - written)
-        if pace.collapsed and self.settings.step == 0.0:
-            self._close()
-            step = float(self.loop.memory[sh.H, 0])
-            self.status = stopped_by_collapse(t, step, self.settings.until)
-        elif self.settings.step == 0.0 and self._stays_dead(pace) and pace.dragging:
-            step, dead = float(self.loop.memory[sh.H, 0]), self._began_dead()
-            self._close()
-            self.status = stopped_by_collapse(t, step, self.settings.until, dead)
-        elif kept > MOST_MEMORY * machine_memory():
-            self._close()
-            self.status = stopped_by_memory(t, self.saved, kept)
-
-    def _certify(self) -> None:
-        """Certify the run, all of which is committed first if it has a store."""
-        if self.certify_every is None or not self.saved:
+    def _take(self, chunk: Chunk) -> None:
+        """Keep what a chunk saved, and let happen what it met."""
+        now, found = self.now, saved_states(self.now.stretch, chunk)
+        undefined = ~np.isfinite(found.y).all(axis=1)
+        if not undefined.any():
+            self._take_states(chunk, found)
             return
-        run = self._as_kept()
-        self.certificate, note = certificate_and_note(run, self.certify_every)
-        self.notes.append(note)
+        first = int(undefined.argmax())  # of a stage that only states between steps need
+        failure, when = now.stretch.program.failure(), float(found.t[first])
+        now.save(found.t[:first], found.y[:first])
+        now.close()
+        self.outcome.status = status_of(now.counts, when, sh.NOT_FINITE, now.settings, failure)
 
-    def _as_kept(self) -> Run:
-        """What there is, all of which is committed first if it has a store."""
-        if self.keeper is None:
-            return self.so_far()
-        self.keeper.commit(self)
-        return StoredRun.of(self.keeper.stored(), self.system, states_between)
+    def _take_states(self, chunk: Chunk, found: SavedStates) -> None:
+        """`_take` for states that all have a value."""
+        (t, y, off), now, history = found, self.now, self.history
+        stretch, code, logs = now.stretch, chunk.code, chunk.ranks()
+        system, program, parameters = stretch.system, stretch.program, stretch.parameters
+        failure = program.failure()
+        changes = rank_changes(system, program, logs, parameters, stretch.t) if logs else []
+        history.ranks += changes
+        stops = code == sh.SINGULAR and now.settings.on_singular is OnSingular.STOP
+        if stops and changes and changes[-1].t > stretch.t:
+            before = t <= changes[-1].t
+            now.save(t[before], y[before])
+            self.outcome.stop(stopped_at_singular(changes[-1]))
+            return
+        try:
+            met = now.events_met() if code in (sh.EVENT, sh.SINGULAR) else []
+        except ZwangError as error:  # an event function that has no value any more
+            now.save(t, y)
+            self.outcome.stop(f"stopped at t = {stretch.reached:.6g} s: {error}")
+            return
+        if met:
+            if self._broke(t, y, met[0].t) or not self._agrees(chunk, off):
+                return
+            before = t <= met[0].t
+            now.save(t[before], y[before])
+            self._act(met)
+            return
+        if self._broke(t, y):
+            return
+        now.save(t, y)
+        now.note_misses(t, y)
+        if not self._agrees(chunk, off):
+            return
+        if code in sh.NO_FURTHER and choose_rows_again(now, history):
+            pass  # those that acted came to depend on each other, which nothing else does
+        elif change_method(now, history, code) or self._went_on(code) or loosen(now, history, code):
+            pass
+        elif code not in sh.UNDER_WAY:
+            self._end(code, failure)
+        elif chosen_rows_lost_rank(system, program, logs, parameters):
+            choose_rows_again(now, history)
 
-    def _note_at_end(self) -> None:
-        """What a whole run tells: open laws, unbounded forces, controllers that set nothing."""
-        for motion in self.open_motions.values():
-            self.notes += [note for note in motion.notes_at_end() if note not in self.notes]
-        self._note_unbounded_forces()
-        self._note_idle_controllers()
+    def _went_on(self, code: int) -> bool:
+        """Whether a loop ended at a sample or a switch: then another one goes on from there."""
+        now, before = self.now, self.now.stretch
+        t, ends = before.reached, now.ends
+        if code != sh.DONE or t >= now.settings.until:
+            return False
+        y, under_way = before.state, (now.counts, now.open)
+        now.close()
+        by, sampled = "a switch in time", False
+        try:
+            t = now.passed_switch(y, t)
+            due = ends.sample_due(t)
+            if due is not None:
+                by, sampled = "a controller", True
+                now.sample(y, due)
+            now.go_on(y, t)
+        except ZwangError as error:  # keep what there is
+            status = f"stopped at t = {t:.6g} s by {by}: {error}"
+            if error.__cause__ is not None:  # a mistake in a law of the user's
+                if ends.sample_due(t) is not None and now.stretch is before and t == before.reached:
+                    now.counts, now.open = under_way  # to go on from here with another law
+                error.run = self.outcome.abandoned(status)
+                raise
+            self.outcome.status = status
+            if sampled:
+                self.history.notes.append(
+                    f"what a controller gave ended the run at t = {t:.6g} s: run.status says why"
+                )
+            return True
+        self.history.notes += self._jumps.notes(t, y, now.stretch.loop.present[:, 0], by)
+        if now.watch is not None and sampled:
+            now.watch.begin(now.stretch.loop)
+        elif now.watch is not None:  # on which side of zero an event was left
+            now.stretch.loop.event_values[...] = before.loop.event_values
+        return True
 
-    def _note_unbounded_forces(self) -> None:
-        """Say where forces were unbounded, if a singular position was passed."""
-        if self.saved and any(not change.lasting for change in self.ranks):
-            told = told_unbounded(self._as_kept())
-            self.notes += [note for note in told if note not in self.notes]
+    # --- events -----------------------------------------------------------------------------------
+
+    def _act(self, together: list[EventCrossing]) -> None:
+        """Let events happen: impulses, parameters, constraints; then go on from there."""
+        now, history, times = self.now, self.history, self.origin.times
+        t, found, nq = together[0].t, together[0].y, len(self.system.coordinates)
+        effect = now.effect_of(together)
+        # The state in which an event stops it is saved beside the times given.
+        besides = bool(effect.stopped_by) and now.settings.stop_saved
+        if times is None or (besides and not np.any(times == t)):
+            now.save(np.array([t]), found[None].copy())
+        y, last = effect.y, effect.happened[-1][0]
+        if not effect.stopped_by:
+            try:
+                # A constraint switched on takes away the velocity it forbids, but moves nothing.
+                if now.settings.drift is Drift.PROJECTION:
+                    require_position(now.active, y, t, now.p)
+                now.begin_segment(y, t, found)
+            except ZwangError as error:  # no motion goes on from here: keep what there is
+                self.outcome.status = f"stopped at t = {t:.6g} s by event {last!r}: {error}"
+                return
+            y = now.stretch.state
+        for name, before, after in effect.happened:
+            history.record(name, t, before, y if after is effect.y else after, nq)
+        if effect.stopped_by:
+            self.outcome.finished = True
+            self.outcome.status = f"stopped at t = {t:.6g} s by event {effect.stopped_by!r}"
+        elif accumulates(history.records):
+            self.outcome.status = (
+                f"stopped at t = {t:.6g} s by events that accumulate, {last!r} the last; where a "
+                "motion comes to rest, zw.switch(on=…) goes on with a constraint"
+            )
+        else:
+            now.leave(together)
+            if times is None:
+                now.save(np.array([t]), y[None])
+
+    # --- end --------------------------------------------------------------------------------------
+
+    def _end(self, code: int, failure: ZwangError | None) -> None:
+        """End where the loop did, at the end or before."""
+        now, stretch, place = self.now, self.now.stretch, ""
+        self.outcome.finished = code == sh.DONE
+        now.close()
+        end = stretch.reached
+        stiff = stretch.loop.held_back() and now.settings.integrator != "auto"
+        if code in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT) and (lost := mass_lost(stretch)):
+            self.outcome.status = f"stopped at t = {end:.6g} s: {lost}"
+            return
+        if code == sh.TOO_SMALL:
+            taken_back = now.kept.take_back(end)
+            self.history.notes = [note for note in self.history.notes if note not in taken_back]
+            place = place_of_end(stretch, self.history.ranks)
+        kept = now.kept.settings(now.settings)
+        self.outcome.status = status_of(
+            now.counts, end, code, kept, failure, held_back=stiff, place=place
+        )
+
+    def _hopeless(self, pace: ChunkSize) -> str:
+        """How it ends where steps have collapsed or saved states fill the memory; else empty."""
+        stretch, history = self.now.stretch, self.history
+        written = 0 if self.outcome.keeper is None else self.outcome.keeper.store.rows
+        return stopped_by_steps(
+            pace, stretch, history.ranks, self._dead_centers
+        ) or stopped_by_states(stretch.reached, history.saved, written, len(self.origin.scales))
 
     def _look(self, y: FloatArray, t: FloatArray, doubt: Disagreement | None = None) -> bool:
-        """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms.
+        """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms."""
+        start, stored = self.origin.t, self.outcome.keeper is not None
+        status = look_at(self.guard, self.now.stretch, y, t, doubt, start=start, stored=stored)
+        self.outcome.stop(status)
+        return not status
 
-        Where they do not, and other coordinates than the system's own are to blame, the simulation
-        is to begin anew; one in its own coordinates stops. `doubt` is one that there is already.
+    def _agrees(self, chunk: Chunk, off: Any) -> bool:
+        """Whether some of the states that a chunk saved agree with the full terms.
+
+        Those that were off rows tell nothing of the steps, which do not end there.
         """
-        program = self.loop.program
-        for state in zip(y, t.tolist(), strict=True):
-            doubt = self._doubt_at(*state) if doubt is None else doubt
-        if doubt is None:
+        now, sampling = self.now, self.now.ends.sampling
+        if sampling is not None and not sampling.is_looked_at(ended=chunk.code == sh.DONE):
             return True
-        contradiction = self._conflict(y[0], t[:1])
-        if contradiction:  # no program could do what the system asks for
-            self._close()
-            self.status = f"stopped at t = {t[0]:.6g} s: {contradiction}"
-            return False
-        if self.guard.doubt(program, doubt) and self.keeper is None:
-            raise _DoubtedError
-        self._close()
-        self.status = stopped_by_guard(doubt, program.carrier)
-        return False
-
-    def _doubt_at(self, y: FloatArray, t: float) -> Disagreement | None:
-        """What the program does at a state ŷ of the loop that the full terms do not say.
-
-        Rows that act may lose rank at a state where all do not: there those count that would be
-        chosen there.
-        """
-        equations, program, p = self.active.equations, self.loop.program, self.p
-        doubt = self.guard.look(equations, program, (y, t), self.loop.parameters[:, 0], p)
-        if doubt is None or not program.left_out:
-            return doubt
-        here = self.loop.in_system(y[None], np.array([t]))[0]
-        try:
-            if acting_rows_hold(equations, program.left_out, here, t, p):
-                return doubt
-            other = select_program(equations, ProgramStart(here, t, p), self.settings)
-        except ZwangError:  # a state that is no state of the system
-            return doubt
-        y, inner = (here, p) if other.carrier is None else other.carrier.entered(here, t, p)
-        return self.guard.look(equations, other, (y, t), inner, p)
-
-    def _conflict(self, y: FloatArray, t: FloatArray) -> str:
-        """Which constraints contradict each other at a state ŷ, as a sentence; else empty.
-
-        A start is refused for it.
-        """
-        if self.active.equations.by_elements is not None:
-            return ""
-        nq, here = len(self.system.coordinates), self.loop.in_system(y[None], t)[0]
-        try:
-            self.active.equations.require_agreement(here[:nq], here[nq:], t, self.p)
-        except ZwangError as error:
-            if t[0] == self.origin.t:
-                raise
-            return str(error)
-        return ""
-
-    def _agrees(self, chunk: Chunk) -> bool:
-        """Whether some of the states that a chunk saved agree with the full terms."""
-        if self.sampling is not None and not self.sampling.is_looked_at(
-            ended=chunk.code == sh.DONE
-        ):
-            return True
-        # A state that missed rows tells nothing of the steps, which do not end there.
-        off = self.off_rows if self.loop.program.left_out else ()
-        ended = float(self.loop.t[0]) >= self.settings.until  # though its steps were used up
+        ended = now.stretch.reached >= now.settings.until  # though its steps were used up
         rows = self.guard.rows(chunk.filled[0], ended=ended)
         rows = [k for k in rows if k >= len(off) or not off[k]]
         return not rows or self._look(chunk.y[0, rows], chunk.t[0, rows])
 
-    def _saved(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
-        """Times and states of a chunk, on all rows where some do not act."""
-        t, y = chunk.saved()
-        if self.loop.program.left_out and self.settings.drift is Drift.PROJECTION:
-            equations, tolerance = self.active.equations, self.settings.tolerance
-            y, self.off_rows = on_all_rows(
-                equations, y, t, self.p, tolerance, between=self.loop.met_all_rows()
-            )
-        return t, y
-
-    def _take(self, chunk: Chunk) -> None:
-        """Keep what a chunk saved, and let happen what it met."""
-        t, y = self._saved(chunk)
-        undefined = ~np.isfinite(y).all(axis=1)
-        if not undefined.any():
-            self._take_states(chunk, t, y)
-            return
-        first = int(undefined.argmax())  # of a stage that only states between steps need
-        failure, when = self.loop.program.failure(), float(t[first])
-        self._save(t[:first], y[:first])
-        self._close()
-        self.status = status_of(self.counts, when, sh.NOT_FINITE, self.settings, failure)
-
-    def _take_states(self, chunk: Chunk, t: FloatArray, y: FloatArray) -> None:
-        """`_take` for states that all have a value."""
-        failure = self.loop.program.failure()
-        program, logs = self.loop.program, chunk.ranks()
-        begin = self.began_at[0]
-        changes = rank_changes(self.active, program, logs, self.parameters, begin) if logs else []
-        self.ranks += changes
-        stops = chunk.code == sh.SINGULAR and self.settings.on_singular is OnSingular.STOP
-        if stops and changes and changes[-1].t > self.began_at[0]:
-            before = t <= changes[-1].t
-            self._save(t[before], y[before])
-            self._close()
-            self.status = stopped_at_singular(changes[-1])
-            return
-        try:
-            met = self._met() if self.watch and chunk.code in (sh.EVENT, sh.SINGULAR) else []
-        except ZwangError as error:  # an event function that has no value any more
-            self._save(t, y)
-            self._close()
-            self.status = f"stopped at t = {float(self.loop.t[0]):.6g} s: {error}"
-            return
-        if met:
-            if self._broke(program, t, y, met[0].t) or not self._agrees(chunk):
-                return
-            before = t <= met[0].t
-            self._save(t[before], y[before])
-            self._act(met)
-            return
-        if self._broke(program, t, y):
-            return
-        self._save(t, y)
-        self._note_misses(t, y)
-        if not self._agrees(chunk):
-            return
-        if chunk.code in sh.NO_FURTHER and self._choose_rows_again():
-            pass  # those that acted came to depend on each other, which nothing else does
-        elif self._goes_on(chunk.code):
-            pass
-        elif chunk.code not in sh.UNDER_WAY:
-            self._end(chunk.code, failure)
-        elif chosen_rows_lost_rank(self.active, program, logs, self.parameters):
-            self._choose_rows_again()
-
-    def _goes_on(self, code: int) -> bool:
-        """Whether a loop that returned was followed by another one."""
-        return self._changed_method(code) or self._went_on(code) or self._loosened(code)
-
-    def _end(self, code: int, failure: ZwangError | None) -> None:
-        """End where the loop did, at the end or before."""
-        self.finished = code == sh.DONE
-        self._close()
-        end, place = float(self.loop.t[0]), ""
-        stiff = self.loop.held_back() and self.settings.integrator != "auto"
-        lost = self._lost_mass(code)
-        if lost:
-            self.status = f"stopped at t = {end:.6g} s: {lost}"
-            return
-        if code == sh.TOO_SMALL:
-            self._take_back(end)
-            place = self._place(end)
-        kept = self._kept_settings()
-        self.status = status_of(self.counts, end, code, kept, failure, held_back=stiff, place=place)
-
-    def _broke(self, program: Program, t: FloatArray, y: FloatArray, until: float = np.inf) -> bool:
+    def _broke(self, t: FloatArray, y: FloatArray, until: float = np.inf) -> bool:
         """End where rows that were left out are missed, if they are before a time.
 
         Where constraints contradict each other, what was right before is kept. Otherwise rows that
         act may have lost rank within a step; those of other coordinates need not, and the run
         begins anew in absolute ones.
         """
-        if not program.left_out or self.settings.drift is not Drift.PROJECTION:
-            return False  # without projection all rows are missed a little more with time
-        if self.loop.met_all_rows():
+        stretch = self.now.stretch
+        found = first_break(stretch, t, y, until)
+        if found is None:
             return False
-        saved = t <= until
-        t, y = t[saved], y[saved]
-        at, states = t, y
-        if until == np.inf and (not len(t) or t[-1] != self.loop.t[0]):
-            at, tolerance = self.loop.t[:1], self.settings.tolerance
-            # Where rows that act hold a direction no longer, the step has left its error in it.
-            end = on_all_rows(self.active.equations, self.loop.present.T, at, self.p, tolerance)[0]
-            at, states = np.append(t, at), np.concatenate([y, end])
-        if not len(at) or not breaks_rows(self.active.equations, at, states, self.p):
-            return False
-        conflict = first_conflict(self.active.equations, at, states, self.p)
-        if conflict is not None:
-            self._end_in_conflict(float(at[conflict.state]), conflict.sentence, t, y)
-            return True
-        nq, idle = len(self.system.coordinates), program.idle_rows
-        status, first = broken_row(self.active, idle, states[:, :nq], states[:, nq:], at, self.p)
-        if status:
-            self._keep_before(float(at[first]), t, y)
-            self._end_broken(program, status)
-        return bool(status)
-
-    def _end_in_conflict(self, when: float, sentence: str, t: FloatArray, y: FloatArray) -> None:
-        """End where constraints contradict each other, with the states before that."""
-        self._keep_before(when, t, y)
-        self._close()
-        self.status = f"stopped at t = {when:.6g} s: {sentence}"
-
-    def _keep_before(self, when: float, t: FloatArray, y: FloatArray) -> None:
-        """Save the states before a time, and keep what happened until then."""
-        before = t < when
-        self._save(t[before], y[before])
-        self.ranks = [change for change in self.ranks if change.t < when]
-        self.records = [record for record in self.records if record.t < when]
-
-    def _end_broken(self, program: Program, status: str) -> None:
-        """End where a row that was left out is missed, or begin anew in absolute coordinates."""
-        doubt = Disagreement(MISSED, float(self.loop.t[0]))
-        if self.guard.doubt(program, doubt):
-            if self.keeper is None:
-                raise _DoubtedError
-            assert program.carrier is not None
-            status += f", or equations that act in {program.carrier.name} coordinates and {OR_RANK}"
-        self._close()
-        self.status = status
-
-    def _note_misses(self, t: FloatArray, y: FloatArray) -> None:
-        """Say once if states saved between steps are off the constraints."""
-        if self.times is None or any(note.startswith(OFF) for note in self.notes):
-            return
-        note = off_constraints_note(self.active.equations, self.settings, t, y, self.p)
-        self.notes += [note] if note else []
-
-    def _place(self, end: float) -> str:
-        """The singular position where no step was small enough, as a clause; else empty."""
-        drivers, begun = self.active.equations.driver_names, self.began_at[0]
-        if end - begun <= AT_THE_END * (self.settings.until - begun) and (
-            dead := self._began_dead()
-        ):
-            return dead
-        found = singular_place(self.ranks, end, drivers, self._moving)
-        if found:
-            return found
-        y, loop = self.loop.present[:, 0], self.loop
-        near = near_dependence(self.active, loop.program, y, float(loop.t[0]), self.parameters)
-        return singular_place(near, end, drivers, self._moving)
-
-    def _began_dead(self) -> str:
-        """That the present stretch began at a dead center of a driver, as a clause; else empty."""
-        always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
-        begun = self.began_at[0]
-        return start_at_dead_center(self.ranks, begun, always, drivers, self._beyond_reach)
-
-    def _is_at_dead_center(self) -> bool:
-        """`_began_dead`, without asking what could be reached."""
-        always, drivers = len(self.loop.program.idle_rows), self.active.equations.driver_names
-        return bool(start_at_dead_center(self.ranks, self.began_at[0], always, drivers, tuple))
-
-    def _beyond_reach(self) -> tuple[str, ...]:
-        """Drivers that ask for what cannot be reached a little later."""
-        q, t = self._here()
-        later = t + AHEAD * (self.settings.until - self.began_at[0])
-        return drivers_beyond_reach(self.active.equations, q, later, self.p)
-
-    def _moving(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Drivers that move what some constraints join."""
-        q, t = self._here()
-        return drivers_that_move(self.active.equations, names, q, t, self.p)
-
-    def _here(self) -> tuple[FloatArray, float]:
-        """Coordinates of the system, and time, of the loop's present state."""
-        t = self.loop.t[:1]
-        y = self.loop.in_system(self.loop.present.T, t)[0]
-        return y[: len(self.system.coordinates)], float(t[0])
-
-    def _stays_dead(self, pace: ChunkSize) -> bool:
-        """Whether steps are short and no look has seen the present stretch off its dead center.
-
-        A healthy motion that passes many of them may be on one at any look, but not at every one.
-        """
-        if not pace.dragged or self.left_dead == self.began_at[0] or not self._is_at_dead_center():
-            return False
-        y, t = self.loop.present[:, 0], float(self.loop.t[0])
-        if nearly_dependent(self.active, self.loop.program, y, t, self.p):
-            return True
-        self.left_dead = self.began_at[0]
-        return False
-
-    def _lost_mass(self, code: int) -> str:
-        """Which mass is not positive where the loop could not go on, as a sentence; else empty."""
-        if code not in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT):
-            return ""
-        y, t, a = self.loop.present[:, 0], float(self.loop.t[0]), self.loop.accelerations()[0]
-        return mass_beyond(self.active.equations, y, t, self.p, a, self.settings.step)
-
-    def _program(self, start: ProgramStart) -> Program:
-        """The program of the constraints of now."""
-        equations = self.active.equations
-        return LatestProgram.of(equations).select(equations, start, self.settings)
-
-    def _choose_rows_again(self) -> bool:
-        """Go on with other rows acting, if others are to be left out from the present state on."""
-        y, t = self.loop.present[:, 0].copy(), float(self.loop.t[0])
-        if not self.loop.program.left_out or self.loop.finished or t == self.began_at[0]:
-            return False
-        program = self._program(ProgramStart(y, t, self.p))
-        if program.left_out == self.loop.program.left_out:
-            return False
-        self._note_rows(t)
-        self.watches = {key: w for key, w in self.watches.items() if not w.solves}
-        self._close()
-        before = self.loop
-        if self.settings.drift is Drift.PROJECTION:  # those that acted were nearly dependent here
-            at, tolerance = np.array([t]), self.settings.tolerance
-            y = on_all_rows(self.active.equations, y[None], at, self.p, tolerance)[0][0]
-        self.begin_segment(y, t)
-        # On which side of its zero an event was left is not to be seen from the state alone.
-        self.loop.event_values[...] = before.event_values
+        before, status = t < found.t, found.status
+        self.now.save(t[before], y[before])
+        self.history.keep_before(found.t)
+        if found.by_rank:
+            doubt, stored = Disagreement(MISSED, stretch.reached), self.outcome.keeper is not None
+            if require_own_coordinates(self.guard, stretch, doubt, stored=stored):
+                carrier = stretch.program.carrier
+                assert carrier is not None
+                status += f", or equations that act in {carrier.name} coordinates and {OR_RANK}"
+        self.outcome.stop(status)
         return True
-
-    def _note_rows(self, t: float) -> None:
-        """Say that rows act that did not, the first time alone."""
-        if not any(note.endswith(ACT_AGAIN) for note in self.notes):
-            self.notes.append(f"at t = {t:.6g} s {ACT_AGAIN}")
-
-    def _changed_method(self, code: int) -> bool:
-        """Whether a loop left to the method that "auto" chooses from the present state on."""
-        if code not in (sh.LEAVES, sh.ROWS_NEAR):
-            return False
-        if code == sh.ROWS_NEAR and self._choose_rows_again():
-            return True
-        y, t, before = self.loop.present[:, 0].copy(), float(self.loop.t[0]), self.loop
-        was = before.settings.integrator
-        self.method = before.next_method()
-        self.returns += was == "radau5"
-        note = method_note(was, self.method, t, rows_near=code == sh.ROWS_NEAR)
-        kind = note.partition(" from t = ")[0]
-        if not any(known.startswith(kind) for known in self.notes):  # the first time alone
-            self.notes.append(note)
-        self._close()
-        self.begin_segment(y, t)
-        if set(before.program.left_out) - set(self.loop.program.left_out):
-            self._note_rows(t)
-        # On which side of its zero an event was left is not to be seen from the state alone.
-        self.loop.event_values[...] = before.event_values
-        return True
-
-    def _loosened(self, code: int) -> bool:
-        """Whether it goes on with a tolerance that rounding leaves, where it was asked for less."""
-        if code != sh.TOO_SMALL or not self.tolerance < ATTAINABLE:
-            return False
-        t, y = float(self.loop.t[0]), self.loop.present[:, 0].copy()
-        kept = looser_tolerance(self.tolerance)
-        note = rounding_note(t, self.tolerance, kept)
-        self.loosened.append((t, self.tolerance, note))
-        self.notes.append(note)
-        self.tolerance, before = kept, self.loop
-        self._close()
-        self.begin_segment(y, t)
-        self.loop.event_values[...] = before.event_values
-        return True
-
-    def _take_back(self, end: float) -> None:
-        """Take back tolerances with which no step was small enough either: not for rounding."""
-        while self.loosened and end - self.loosened[-1][0] <= AT_THE_END * abs(end):
-            _, self.tolerance, note = self.loosened.pop()
-            self.notes = [known for known in self.notes if known != note]
-
-    def _kept_settings(self) -> Settings:
-        """The settings with the tolerance that is kept."""
-        if self.tolerance == self.settings.tolerance:
-            return self.settings
-        return replace(self.settings, tolerance=self.tolerance)
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
-        work = self.total()
-        t, until = float(self.loop.t[0]), self.settings.until
-        return Progress(t, self.origin.t, until, work.steps, work.rejected, seconds, begun_at)
-
-    def _close(self) -> None:
-        """Add up the work of the stretch that ends."""
-        self.counts, self.open = self.total(), False
-
-    def total(self) -> Counts:
-        """Work done so far."""
-        if not self.open:
-            return self.counts
-        return self.counts.plus(self.loop.work_done())
-
-    # --- storage ----------------------------------------------------------------------------------
-
-    def keep(
-        self,
-        path: str | PathLike[str],
-        every: float,
-        companions: Mapping[str, bytes] | None,
-        *,
-        forces: bool,
-    ) -> None:
-        """Store the simulation from here on, with forces if they are asked for."""
-        (q, v), t = np.split(self.origin.y, [len(self.system.coordinates)]), self.origin.t
-        start = {"t": t, "q": q, "v": v, "inactive": sorted(self.inactive)}
-        described = describe_events(self.system, self.events)
-        layout = ForceLayout.of_system(self.system) if forces else None
-        given = self.origin.parameters
-        header = header_of(self.system, self.settings, self.scales, start, given, described, layout)
-        if self.origin.controllers:
-            header["controllers"] = {k: c.describe() for k, c in self.origin.controllers.items()}
-        self.keeper = RunWriter(Store.create(path, header, self.times, companions), every, layout)
-
-    def release(self) -> None:
-        """Let others write the store."""
-        if self.keeper is not None:
-            self.keeper.store.release()
-
-    def controllers(self) -> dict[str, Any]:
-        """What controllers remember, as plain values; empty where there are none."""
-        return {} if self.sampling is None else self.sampling.to_dict()
-
-    def memory(self) -> dict[str, np.ndarray]:
-        """All that it takes to go on from here with the same bits."""
-        closed = self.counts
-        return {
-            **{name: getattr(self.loop, name) for name in self.loop.REMEMBERED},
-            "origin": self.began_at[1],
-            "origin_time": np.array(self.began_at[0]),
-            "closed_counts": np.array(list(asdict(closed).values())),
-            "returns": np.array(self.returns),
-            "tolerance": np.array(self.tolerance),
-        }
-
-    def result(self) -> Run:
-        """What there is."""
-        if self.keeper is not None and not self.t:
-            stored = self.keeper.stored()
-            again = partial(run_again, self.origin)
-            return StoredRun.of(stored, self.system, states_between, again, self.events)
-        if self.keeper is not None:
-            self.keeper.fetch(self)
-        return self.so_far()
-
-    def so_far(self) -> Run:
-        """What there is in memory."""
-        self._end_segment()
-        nq, n = len(self.system.coordinates), len(self.scales)
-        t, y = _joined(self.t, (0,)), _joined(self.y, (0, n))
-        return Run(
-            self.system,
-            t,
-            y[:, :nq],
-            y[:, nq:],
-            self.status,
-            self.finished,
-            self._kept_settings(),
-            tuple(self.segments),
-            self.total(),
-            states_between,
-            tuple(self.records),
-            tuple(self.ranks),
-            noted(self.notes),
-            self.scales,
-            partial(run_again, self.origin),
-            self.certificate,
-            watched=self.events,
-            times=self.times,
-        )
-
-    # --- events -----------------------------------------------------------------------------------
-
-    def _met(self) -> list[EventCrossing]:
-        """The first event within the last step that changes something, and all that come with it.
-
-        Those before it are recorded.
-        """
-        assert self.watch is not None
-        found = self.watch.crossings(self.loop, lambda event: dormant(event, self.inactive))
-        first = next((m for m in found if self.events[m.name].actions != ("record",)), None)
-        together = [] if first is None else at_once(found, first)
-        for met in found[: found.index(together[0])] if together else found:
-            self._record(met.name, met.t, met.y, met.y)
-        return together
-
-    def _record(self, name: str, t: float, found: FloatArray, after: FloatArray) -> None:
-        nq = len(self.system.coordinates)
-        self.records.append(EventRecord(name, t, found[:nq], found[nq:], after[nq:].copy()))
-
-    def _act(self, together: list[EventCrossing]) -> None:
-        """Let events happen: impulses, parameters, constraints; then go on from there."""
-        assert self.watch is not None
-        t, found = together[0].t, together[0].y
-        now = self.parameters, self.inactive
-        effect = effect_of(self.events, together, self.watch, self.loop, *now)
-        self.inactive, self.parameters = effect.inactive, effect.parameters
-        self.p = self.active.parameter_vector(self.parameters)
-        self._close()
-        if self.times is None or (effect.stopped_by and self._is_besides(t)):
-            self._save(np.array([t]), found[None].copy())
-        y, last = effect.y, effect.happened[-1][0]
-        if not effect.stopped_by:
-            try:
-                # A constraint switched on takes away the velocity it forbids, but moves nothing.
-                if self.settings.drift is Drift.PROJECTION:
-                    require_position(self.system.without(self.inactive), y, t, self.p)
-                self.begin_segment(y, t, found)
-            except ZwangError as error:  # no motion goes on from here: keep what there is
-                self.status = f"stopped at t = {t:.6g} s by event {last!r}: {error}"
-                return
-            y = self.loop.present[:, 0].copy()
-        for name, before, after in effect.happened:
-            self._record(name, t, before, y if after is effect.y else after)
-        if effect.stopped_by:
-            self.finished = True
-            self.status = f"stopped at t = {t:.6g} s by event {effect.stopped_by!r}"
-        elif accumulates(self.records):
-            self.status = (
-                f"stopped at t = {t:.6g} s by events that accumulate, {last!r} the last; where a "
-                "motion comes to rest, zw.switch(on=…) goes on with a constraint"
-            )
-        else:
-            for met in together:
-                self.watch.after(self.loop, met)
-            if self.times is None:
-                self._save(np.array([t]), y[None])
-
-    def _is_besides(self, t: float) -> bool:
-        """Whether the state in which an event stops it is to be saved beside the times given."""
-        return self.settings.stop_saved and not bool(np.any(self.times == t))
-
-
-@cache
-def machine_memory() -> float:
-    """Bytes of memory of this machine; infinite where it does not tell."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
-
-
-def _joined(parts: list[FloatArray], none: tuple[int, ...]) -> FloatArray:
-    """Rows one after the other; `none` is the shape if there are none."""
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.zeros(none)
+        now, work = self.now, self.now.total()
+        start, t, until = self.origin.t, now.stretch.reached, now.settings.until
+        return Progress(t, start, until, work.steps, work.rejected, seconds, begun_at)
 
 
 def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
@@ -1083,4 +390,4 @@ def run_again(origin: Origin, tolerance: float, times: FloatArray) -> Run:
     chosen = {"tolerance": tolerance, "coordinates": absolute, "stop_saved": False}
     settings = replace(origin.settings, **chosen)
     simulation = Simulation.begun(origin._replace(settings=settings, times=times))
-    return simulation.run_guarded().result()
+    return simulation.run_guarded().outcome.result()
