@@ -9,7 +9,7 @@ Paden 1996); what is neither is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from zwang.analysis.bounded_motion import bounded_states
 from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
 from zwang.analysis.direct_program import DirectProgram
+from zwang.analysis.ends_of_motion import note_on_start, notes_on_rest
 from zwang.analysis.internal_dynamics import MARGINAL, REST, Inversion, require_rest
 from zwang.analysis.loose_motions import loose_names
 from zwang.analysis.quantities import Quantity, derivatives, quantity, quantity_names, values_of
@@ -73,6 +74,11 @@ class ServoSolution:
         found = derivatives(self.system, of, self.q, self.v, self.t, self._p)
         values = values_of(of, found, self.acceleration)
         return np.unwrap(values) if of.angle and of.order == 0 else values
+
+    @property
+    def parameter_values(self) -> FloatArray:
+        """Values of the parameters, as one array."""
+        return self._p
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -182,7 +188,7 @@ class Servo:
         times : increasing times [s]. Where internal dynamics is unstable, they begin and end with
             the program at rest, long enough for the motion before and after it.
         start : the state at the first time, where internal dynamics leaves it open; at rest on
-            the program if not given.
+            the program if not given. A note says where the motion cannot begin there.
 
         Raises
         ------
@@ -204,9 +210,27 @@ class Servo:
         for name, f in zip(self.programs, self._functions, strict=True):
             require_smooth(name, f, t, facts.smoothness[name])
         z = self._start if start is None else _state(self.system, start, self._start)
-        direct = self._directly(facts, z, t)
-        if direct is not None:
-            return direct
+        solution = self._directly(facts, z, t) or self._inverted(facts, z, t)
+        notes = list(solution.notes)
+        if solution.how == "boundary value problem":
+            rest = {k: self._rest(solution, k) for k in (0, -1)}
+            notes += notes_on_rest(solution, rest, facts)
+        if start is not None:
+            nq, nv = len(self.system.coordinates), len(self.system.velocities)
+            notes += note_on_start(solution, z[:nq], z[nq : nq + nv])
+        return replace(solution, notes=tuple(notes))
+
+    def _rest(self, solution: ServoSolution, k: int) -> FloatArray | None:
+        """The configuration at rest on the program near the first or the last state."""
+        array, t = self._array(0), float(solution.t[k])
+        z, nq = np.zeros(array.nz), len(self.system.coordinates)
+        z[:nq] = solution.q[k]
+        found = array.at_rest(z, self._wanted(0, t), t)
+        return None if found is None else found[:nq]
+
+    def _inverted(self, facts: Realizability, z: FloatArray, t: FloatArray) -> ServoSolution:
+        """The solution from the derivative array."""
+        assert facts.index is not None
         inversion = Inversion(self._array(facts.index), self._wanted, facts, t, z)
         jets, how, notes = inversion.solve()
         nq, nv = len(self.system.coordinates), len(self.system.velocities)
