@@ -32,6 +32,7 @@ from zwang.simulation.prepared_run import PreparedRun, PreparedRuns
 from zwang.simulation.progress import Report, reporting
 from zwang.simulation.select_program import ProgramStart
 from zwang.simulation.simulation import Simulation, run_again
+from zwang.simulation.undefined_forces import explained
 from zwang.tracing.event import Watched, events_of
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def simulate(
                     simulation.run(report)
                 finally:
                     simulation.release()
-    run = simulation.result()
+    run = simulation.result() if store is not None else explained(simulation.result())
     return with_forces(run) if forces else run
 
 
@@ -159,4 +160,4 @@ def _plain_run(
             notes = program_notes(origin.system, loop.program)
             left = PreparedRun(equations, settings, origin.scales, loop, notes)
             PreparedRuns.of(equations).keep(how, left)
-    return simulation.result()
+    return explained(simulation.result())
