@@ -31,7 +31,7 @@ class Actuators:
     Attributes
     ----------
     system : without the drivers that they take the place of.
-    names : as they were given.
+    names : as they were given: quantities, drivers, or actuators of the mechanism.
     quantities : what they work on.
     """
 
@@ -68,12 +68,13 @@ def actuators_of(system: System, given: Any) -> Actuators:
     drivers: Mapping[str, Any] = {} if parts is None else parts.joints
     let_go, works_on = [], []
     for name in names:
-        what = name
+        # An actuator of the mechanism is named for the coordinate that it acts along.
+        what = name if parts is None else parts.actuated.get(name, name)
         if isinstance(name, str) and name in drivers and drivers[name].drives:
             what, driver = driven_coordinate(system, name)
             let_go.append(driver or name)
         else:
-            let_go += [d for d, joint in drivers.items() if joint.drives == name]
+            let_go += [d for d, joint in drivers.items() if joint.drives == what]
         of = quantity(system, what, "actuator")
         if of.order == 2 or of.part == "magnitude" or (of.rate.numel() > 1 and not of.part):
             raise InputError(

@@ -293,7 +293,7 @@ class Servo:
         self,
         solution: ServoSolution,
         period: float,
-        outputs: Mapping[str, str],
+        outputs: Mapping[str, str] | None = None,
         *,
         gains: Mapping[str, Mapping[str, float]] | None = None,
         state_weights: Mapping[str, float] | None = None,
@@ -308,7 +308,7 @@ class Servo:
         ----------
         solution : of `solve`.
         period : between samples [s].
-        outputs : actuator → parameter of the system that is its effort.
+        outputs : actuator → parameter of the system that is its effort; it must be given.
         gains : actuator → {quantity: gain}; if not given, those of the linear-quadratic regulator
             about the end of the program, which must be at rest.
         state_weights : of the regulator, by state; 1 where not given.
@@ -338,12 +338,7 @@ def servo(
         raise InputError(
             "program", found=shown(program), expected="quantity → function of t, at least one"
         )
-    if system.equations.reaction_dependent or not system.model.ideal or system.opaque:
-        raise NotApplicableError(
-            "servo constraints",
-            must="have equations that can be differentiated several times",
-            but="there are non-ideal laws, or functions that are called numerically",
-        )
+    _require_smooth_equations(system)
     quantities, functions = _programmed(system, program)
     names, B = _actuation(system, actuators)
     if len(names) != len(program):
@@ -380,6 +375,35 @@ def servo(
         dict(parameters or {}),
         z if rest is None else rest,
         float(t),
+    )
+
+
+def _require_smooth_equations(system: System) -> None:
+    """Refuse friction, other non-ideal laws, and functions that are called numerically."""
+    if not (system.equations.reaction_dependent or not system.model.ideal or system.opaque):
+        return
+    parts = system.mechanism
+    rough = [e.name.removesuffix(".friction") for e in parts.friction] if parts else []
+    laws = list(system.definition.nonideal) if parts is None else []
+    why = [
+        f"friction in {', '.join(rough)} is none of these" if rough else "",
+        f"non-ideal laws of {', '.join(laws)} are none of these" if laws else "",
+    ]
+    found = " and ".join(filter(None, why)) or (
+        "functions that are called numerically are none of these"
+        if system.opaque
+        else "there are non-ideal laws"
+    )
+    raise NotApplicableError(
+        "servo constraints",
+        must="have equations that can be differentiated several times",
+        but=found,
+        advice="m.drive along an actuator's own coordinate and m.simulate follow a program with "
+        "friction, and give the effort. Or take the program of a mechanism without it: viscous "
+        "friction may be an m.actuator whose law is -d * c['…_rate'], and what friction takes is "
+        "added to the effort, or left to feedback."
+        if rough
+        else None,
     )
 
 
