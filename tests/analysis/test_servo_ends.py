@@ -49,3 +49,19 @@ def test_a_start_that_a_bounded_motion_does_not_have_is_noted(servo):
     (note,) = servo.solve(times, leaning).notes
     assert "the motion does not begin at start: pin.angle" in note
     assert "0.05 from it" in note
+
+
+@pytest.mark.parametrize(("m", "r"), [(0.2, 0.25), (2.0, 0.25), (0.2, 2.5)])
+def test_a_standing_pole_of_functions_is_unstable_whatever_its_mass(m, r):
+    """Beside fast derivatives one of two free directions was taken for rounding: marginal."""
+    g = 9.81
+    pole = zw.System(
+        ["x", "a"],
+        parameters={"u": 0.0},
+        mass=lambda q: [[1.2, m * r * np.cos(q[1])], [m * r * np.cos(q[1]), m * r**2 * 4 / 3]],
+        force=lambda q, v, p: [m * r * np.sin(q[1]) * v[1] ** 2 + p.u, m * g * r * np.sin(q[1])],
+    )
+    found = pole.servo({"x": travel}, ["x"], start={"x": 0.0, "a": 0.0}).realizability
+    rate = np.sqrt(0.75 * g / r)
+    assert found.internal == "unstable"
+    np.testing.assert_allclose(found.internal_eigenvalues, [-rate, rate], rtol=1e-5)
