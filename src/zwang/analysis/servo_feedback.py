@@ -165,27 +165,27 @@ def _about_the_end(
     system = servo.system
     end = State(solution.q[-1], np.zeros(len(system.velocities)), float(solution.t[-1]))
     values = {**system.parameters, **servo.parameters, **held}
+    gains = "give gains={actuator: {quantity: gain}}"
+    what, must = "feedback by optimal gains", "have a program that ends at rest"
+    if moves:
+        raise NotApplicableError(
+            what,
+            must=must,
+            but=f"it moves at t = {end.t:.6g}",
+            advice=f"End the program at rest, or {gains}.",
+        )
     internal = servo.realizability.internal
-    never = not moves and internal in ("marginal", "not hyperbolic")
+    never = internal in ("marginal", "not hyperbolic")
     try:
         lin = system.linearize(end, inputs=list(held), t=end.t, parameters=values)
     except InputError as error:
-        raise NotApplicableError(
-            "feedback by optimal gains",
-            must="have a program that ends at rest",
-            but=f"it moves at t = {end.t:.6g}"
-            if moves
-            else f"what the program leaves free never settles, as internal dynamics is {internal}"
-            if never
-            else f"what the program leaves free has not settled at its end: {error}",
-            advice="End the program at rest, or give gains={actuator: {quantity: gain}}."
-            if moves
-            else "No time of rest helps: give gains={actuator: {quantity: gain}}, or program "
-            "another quantity."
-            if never
-            else "Give more time of rest at the end of the program, or "
-            "gains={actuator: {quantity: gain}}.",
-        ) from error
+        settled = f"what the program leaves free has not settled at its end: {error}"
+        if never:
+            settled = (
+                f"what the program leaves free never settles, as internal dynamics is {internal}"
+            )
+        rest = "No time of rest helps:" if never else "Give more time of rest at its end, or"
+        raise NotApplicableError(what, must=must, but=settled, advice=f"{rest} {gains}.") from error
     _require_readable(system, lin.states)
     return lin
 
