@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zwang.analysis.given_motion import GivenMotion
     from zwang.system import System
 
-__all__ = ["Actuators", "actuators_of"]
+__all__ = ["Actuators", "acts_along", "actuators_of"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,12 @@ class Actuators:
         return B, (np.stack(rates, axis=-1) if rates else np.zeros((len(at.v), 0)))
 
 
+def acts_along(system: System, name: str) -> str:
+    """The coordinate of an actuator of a mechanism; of other names the name itself."""
+    parts = parts_of(system)
+    return name if parts is None else parts.actuated.get(name, name)
+
+
 def actuators_of(system: System, given: Any) -> Actuators:
     """Actuators by the names of quantities or drivers, without drivers of the same coordinates."""
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -69,7 +75,7 @@ def actuators_of(system: System, given: Any) -> Actuators:
     let_go, works_on = [], []
     for name in names:
         # An actuator of the mechanism is named for the coordinate that it acts along.
-        what = name if parts is None else parts.actuated.get(name, name)
+        what = acts_along(system, name)
         if isinstance(name, str) and name in drivers and drivers[name].drives:
             what, driver = driven_coordinate(system, name)
             let_go.append(driver or name)

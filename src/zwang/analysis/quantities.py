@@ -10,8 +10,9 @@ the value, the rate or the acceleration is meant by the name: ``slider.position`
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -129,21 +130,18 @@ def _of_output(system: System, name: str, what: str) -> Quantity:
     import casadi as ca
 
     channels, s = ChannelExpressions(system), system.model.state
-    value: Any = None
+    value = ca.SX(0, 1)  # of functions that are called, and of reactions that are not determinate
     if not system.opaque:
-        try:
+        with suppress(ZwangError):
             value = ca.densify(channels[name])
-        except ZwangError:  # of a reaction that is not determinate
-            value = None
     known = ca.vertcat(s.q, s.t, s.p)
-    alone = value is not None and value.numel() == 1
-    if not alone or any(not ca.depends_on(known, x) for x in ca.symvar(value)):
+    if value.numel() != 1 or any(not ca.depends_on(known, x) for x in ca.symvar(value)):
         raise InputError(
             f"{what} {name!r}",
             must="be a function of positions and time, one number, where it is an output",
-            but="depends on velocities or forces, or on functions that are called numerically"
-            if value is None or alone
-            else "is a vector",
+            but="is a vector"
+            if value.numel() > 1
+            else "depends on velocities or forces, or on functions that are called numerically",
             advice="Name a coordinate of a joint, or a component of the position of a body, as "
             "'load.position.x': a body's origin may be any point of it, and a body that is fixed "
             "to another by m.fixed marks one more.",

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.analysis.actuators import acts_along, actuators_of
+from zwang.analysis.at_rest import effort_unit
 from zwang.analysis.bounded_motion import bounded_states
 from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
@@ -56,6 +58,7 @@ class ServoSolution:
     effort : actuator → effort, positive along its coordinate, shape (nt,).
     how : ``"differentiation"``, ``"initial value problem"`` or ``"boundary value problem"``.
     notes : sentences.
+    programs : quantities that follow the program.
     """
 
     system: System = field(repr=False)
@@ -66,6 +69,7 @@ class ServoSolution:
     effort: dict[str, FloatArray]
     how: str
     notes: tuple[str, ...]
+    programs: tuple[str, ...]
     _p: FloatArray = field(repr=False)
 
     def __getitem__(self, name: str) -> FloatArray:
@@ -101,12 +105,23 @@ class ServoSolution:
 
         Parameters
         ----------
-        names : quantities, such as ``"load.position.x"``.
+        names : quantities, such as ``"load.position.x"``; those of the program if not given.
         path : file to write the figure to.
         """
         from zwang.analysis.plots import over_time
+        from zwang.results.channel_catalog import unit_of_state
 
-        panels = {"effort": self.effort, "": expanded(self.__getitem__, names)}
+        panels: dict[str, dict[str, FloatArray]] = {}
+        for name, values in self.effort.items():
+            along = acts_along(self.system, name)
+            unit = effort_unit(along)
+            label = f"effort [{unit}]" if unit else "effort"
+            panels.setdefault(label, {})[f"effort {'along' if along == name else 'of'} {name}"] = (
+                values
+            )
+        for name, values in expanded(self.__getitem__, list(names) or self.programs).items():
+            unit = unit_of_state(name)
+            panels.setdefault(f"[{unit}]" if unit else "", {})[name] = values
         return over_time(self.t, panels, path)
 
     def __repr__(self) -> str:
@@ -244,6 +259,7 @@ class Servo:
             ValuesByActuator(zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
             how,
             tuple(notes),
+            self.programs,
             self.values,
         )
 
@@ -286,6 +302,7 @@ class Servo:
             ValuesByActuator(zip(self.actuators, efforts.T, strict=True)),
             how,
             notes,
+            self.programs,
             self.values,
         )
 
@@ -433,8 +450,6 @@ def _programmed(
 
 def _actuation(system: System, given: Any) -> tuple[tuple[str, ...], Any]:
     """Names of actuators and their matrix B as an expression."""
-    from zwang.analysis.actuators import actuators_of
-
     if isinstance(given, list | tuple) and all(isinstance(x, str) for x in given):
         acting = actuators_of(system, given)
         if acting.system is not system:
