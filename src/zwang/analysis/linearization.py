@@ -97,7 +97,7 @@ class Linearization:
 
     @computed_once
     def notes(self) -> tuple[str, ...]:
-        """What changes with time, how friction is taken, and which eigenvalues are zero or infinite."""
+        """What changes with time, how friction is taken, what eigenvalues are zero or infinite."""
         return (*self.notes_on_time, *self._notes_on_friction(), *_notes(self, self._light))
 
     def _notes_on_friction(self) -> list[str]:

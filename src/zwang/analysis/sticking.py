@@ -144,9 +144,9 @@ def slopes_at_rest(equations: EquationsOf, q: FloatArray) -> list[str]:
         slope, unit, speed = ("N m s", "N m", "rad/s") if turning else ("N s/m", "N", "m/s")
         notes.append(
             f"Friction in {friction.joint} is taken as viscous about rest, {limit / width:.6g} "
-            f"{slope}: the slope of its {limit:.6g} {unit} over {width:g} {speed}, within which its "
-            "sign is smooth. That holds for slower motions alone, and gains from it are of no use "
-            "for others: linearize without it, "
+            f"{slope}: the slope of its {limit:.6g} {unit} over {width:g} {speed}, within which "
+            "its sign is smooth. That holds for slower motions alone, and gains from it are of no "
+            "use for others: linearize without it, "
             f'parameters={{"{name}.coefficient": 0.0}}, and add viscous friction where some is '
             "to stay."
         )
