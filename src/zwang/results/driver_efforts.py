@@ -32,7 +32,7 @@ def effort_along(run: Run, rate: str, Q: FloatArray) -> FloatArray:
 
     Where the force has no value the effort is not a number.
     """
-    finite = np.isfinite(Q).all(axis=1)
+    finite = np.asarray(np.isfinite(Q).all(axis=1))
     if not finite.all():
         effort = effort_along(run, rate, np.where(finite[:, None], Q, 0.0))
         return np.where(finite, effort, np.nan)

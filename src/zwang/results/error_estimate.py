@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,15 +33,33 @@ class ErrorEstimate(Displayed):
     Attributes
     ----------
     q, v : estimate minus saved state, shapes (nt, nq) and (nt, nv).
+    t : saved times, shape (nt,).
+    coordinates, velocities : names of the columns.
     """
 
     q: FloatArray
     v: FloatArray
+    t: FloatArray = field(default_factory=lambda: np.zeros(0))
+    coordinates: tuple[str, ...] = ()
+    velocities: tuple[str, ...] = ()
 
     @property
     def worst(self) -> float:
         """Largest entry, in absolute value."""
         return float(max(np.abs(self.q).max(initial=0.0), np.abs(self.v).max(initial=0.0)))
+
+    def __str__(self) -> str:
+        """The largest errors of a coordinate and of a velocity, with their names and times."""
+        told = []
+        for errors, names in ((self.q, self.coordinates), (self.v, self.velocities)):
+            if not errors.size:
+                continue
+            i, k = np.unravel_index(int(np.abs(errors).argmax()), errors.shape)
+            name = names[k] if names else f"column {k}"
+            at = f" at t = {self.t[i]:.6g} s" if len(self.t) else ""
+            told.append(f"{abs(errors[i, k]):.2g} of {name}{at}")
+        worst = " and ".join(told) or "nothing"
+        return f"estimated error at {len(self.q)} saved states: at most {worst}"
 
 
 def error_estimate(run: Run) -> ErrorEstimate:
@@ -65,7 +83,13 @@ def error_estimate(run: Run) -> ErrorEstimate:
     second = _second_run(run, run.again, times[plain])
     rows = first[plain]
     at = np.clip(np.searchsorted(rows, np.arange(len(run.t)), side="right") - 1, 0, None)
-    return ErrorEstimate((second.q - run.q[rows])[at], (second.v - run.v[rows])[at])
+    return ErrorEstimate(
+        (second.q - run.q[rows])[at],
+        (second.v - run.v[rows])[at],
+        run.t,
+        tuple(run.system.coordinates),
+        tuple(run.system.velocities),
+    )
 
 
 def _second_run(run: Run, again: Callable[[float, FloatArray], Run], times: FloatArray) -> Run:
