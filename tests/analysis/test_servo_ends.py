@@ -65,3 +65,14 @@ def test_a_standing_pole_of_functions_is_unstable_whatever_its_mass(m, r):
     rate = np.sqrt(0.75 * g / r)
     assert found.internal == "unstable"
     np.testing.assert_allclose(found.internal_eigenvalues, [-rate, rate], rtol=1e-5)
+
+
+def test_a_plot_has_units_and_draws_what_follows_the_program(servo):
+    figure = servo.solve(np.linspace(-1.0, 3.0, 21)).plot()
+    above, below = figure.axes
+    assert above.get_ylabel() == "effort [N]"
+    assert [x.get_text() for x in above.get_legend().get_texts()] == [
+        "effort along rail.displacement"
+    ]
+    assert below.get_ylabel() == "[m]"
+    assert [x.get_text() for x in below.get_legend().get_texts()] == ["rail.displacement"]

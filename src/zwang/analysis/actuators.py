@@ -31,7 +31,8 @@ class Actuators:
     Attributes
     ----------
     system : without the drivers that they take the place of.
-    names : as they were given: quantities, drivers, or actuators of the mechanism.
+    names : as they were given: quantities, drivers, or actuators of the mechanism, whose own laws
+        act as well.
     quantities : what they work on.
     """
 
