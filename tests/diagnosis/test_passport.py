@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from mechanisms import GRAVITY, door, three_cranks
 
+import zwang as zw
 from samples import assert_close, plus, with_any_mass, with_definite_mass
 from zwang.diagnosis.passport import Status, passport, passport_terms
 from zwang.errors import InputError, UnknownNameError
@@ -272,3 +273,17 @@ def test_independent_rows_are_all_determinate():
     free = passport(np.eye(2), [1.0, 2.0], None, None)
     assert free.determinate
     assert_close(free.acceleration, [1.0, 2.0])
+
+
+def test_a_pin_known_by_a_moment_alone_is_told_as_the_component_across():
+    """Three parallel cranks, inclined: of their pins the component across each crank is known."""
+    m = zw.Mechanism(plane="xy", gravity=(0, -9.81))
+    bar = m.body("bar", mass=1.0, inertia=0.1, position=(1.6, 0.8))
+    for k in range(3):
+        crank = m.body(f"crank{k}", mass=1.0, inertia=0.1, position=(k + 0.3, 0.4))
+        m.revolute(f"A{k}", m.ground, crank, at=(k, 0))
+        m.revolute(f"B{k}", crank, bar, at=(k + 0.6, 0.8))
+    told = str(m.passport())
+    assert "determinate is what turns crank0 about its center of mass" in told
+    assert "the component across the line to it" in told
+    assert "determinate along crank0.omega" not in told

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zwang.analysis.given_motion import GivenMotion
     from zwang.system import System
 
-__all__ = ["Actuators", "actuators_of"]
+__all__ = ["Actuators", "acts_along", "actuators_of"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Actuators:
     Attributes
     ----------
     system : without the drivers that they take the place of.
-    names : as they were given.
+    names : as they were given: quantities, drivers, or actuators of the mechanism, whose own laws
+        act as well.
     quantities : what they work on.
     """
 
@@ -52,6 +53,12 @@ class Actuators:
         return B, (np.stack(rates, axis=-1) if rates else np.zeros((len(at.v), 0)))
 
 
+def acts_along(system: System, name: str) -> str:
+    """The coordinate of an actuator of a mechanism; of other names the name itself."""
+    parts = parts_of(system)
+    return name if parts is None else parts.actuated.get(name, name)
+
+
 def actuators_of(system: System, given: Any) -> Actuators:
     """Actuators by the names of quantities or drivers, without drivers of the same coordinates."""
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -68,12 +75,13 @@ def actuators_of(system: System, given: Any) -> Actuators:
     drivers: Mapping[str, Any] = {} if parts is None else parts.joints
     let_go, works_on = [], []
     for name in names:
-        what = name
+        # An actuator of the mechanism is named for the coordinate that it acts along.
+        what = acts_along(system, name)
         if isinstance(name, str) and name in drivers and drivers[name].drives:
             what, driver = driven_coordinate(system, name)
             let_go.append(driver or name)
         else:
-            let_go += [d for d, joint in drivers.items() if joint.drives == name]
+            let_go += [d for d, joint in drivers.items() if joint.drives == what]
         of = quantity(system, what, "actuator")
         if of.order == 2 or of.part == "magnitude" or (of.rate.numel() > 1 and not of.part):
             raise InputError(

@@ -32,7 +32,10 @@ BRANCH = 0.1
 #: Halvings of a step over which the derivatives of one instant predict the next.
 HALVINGS = 12
 
-MARGINAL = "internal dynamics is marginal: it neither decays nor is it determined"
+MARGINAL = (
+    "internal dynamics is marginal: what the program leaves free does not settle by itself, so "
+    "that all of its motion depends on how it starts"
+)
 
 
 class Inversion:

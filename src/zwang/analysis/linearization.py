@@ -22,6 +22,7 @@ from zwang.analysis.massless import Condensed, condensed
 from zwang.analysis.mode_motion import ModeOrigin, still_run
 from zwang.analysis.modes import Mode, modes_of
 from zwang.analysis.ports import Output, checked_names, driver_rows, input_of, output_of
+from zwang.analysis.sticking import slopes_at_rest
 from zwang.analysis.time_dependence import ChangesWithTime, changes_with_time
 from zwang.arguments.keywords import known_keywords_of_methods
 from zwang.caching import computed_once
@@ -99,8 +100,14 @@ class Linearization:
 
     @computed_once
     def notes(self) -> tuple[str, ...]:
-        """What changes with time, and how many eigenvalues are zero or infinite and why."""
-        return (*self.notes_on_time, *_notes(self, self._light))
+        """What changes with time, how friction is taken, what eigenvalues are zero or infinite."""
+        return (*self.notes_on_time, *self._notes_on_friction(), *_notes(self, self._light))
+
+    def _notes_on_friction(self) -> list[str]:
+        """That dry friction is taken as viscous at rest, with the slope of its smooth sign."""
+        if np.any(self.state.v):
+            return []
+        return slopes_at_rest(self._equations, np.asarray(self.state.q))
 
     @property
     def notes_on_time(self) -> tuple[str, ...]:

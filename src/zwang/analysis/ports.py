@@ -1,8 +1,9 @@
 """Inputs and outputs of a linearization, by name.
 
 Inputs are generalized forces (the name of a velocity or coordinate), efforts at joints (a joint's
-coordinate), parameters, and drivers, whose accelerations are the input. Outputs are coordinates,
-velocities, channels of joints, multipliers of rows and the force or moment of a joint.
+coordinate, or an actuator along it), parameters, and drivers, whose accelerations are the input.
+Outputs are coordinates, velocities, channels of joints, multipliers of rows and the force or moment
+of a joint.
 """
 
 from __future__ import annotations
@@ -94,6 +95,9 @@ def input_of(
     """One input at a state."""
     system = equations.system
     force, right = np.zeros(equations.nv), np.zeros(equations.rows)
+    along = {} if system.mechanism is None else system.mechanism.actuated
+    if name not in system.definition.parameters:
+        name = along.get(name, name)
     if name in drivers:
         right[drivers[name]] = 1.0
         return Input(force, right)
@@ -109,9 +113,7 @@ def input_of(
         place = equations.parameter_place(name)
     except UnknownNameError as error:
         further = [*known, *(system.coordinates if same else ()), *error.known]
-        along = {} if system.mechanism is None else system.mechanism.actuated
-        more = f"Actuator {name} acts along {along[name]}: give that." if name in along else ""
-        raise UnknownNameError("input", name, further, more) from None
+        raise UnknownNameError("input", name, [*further, *along]) from None
     found = equations.expressions.parameter_slopes(place, q, v, equations.t, equations.p, a, lam)
     moved = np.concatenate([found["phi"], found["rate"], found["H"]])
     if np.abs(moved).max(initial=0.0) > NOTHING:

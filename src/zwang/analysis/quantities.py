@@ -10,15 +10,16 @@ the value, the rate or the acceleration is meant by the name: ``slider.position`
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from zwang.errors import UnknownNameError
+from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.multibody.pose import SCALAR
 from zwang.results.channel_catalog import ACCELERATION, PARTS, catalog
-from zwang.results.channel_expressions import body_pose, body_position
+from zwang.results.channel_expressions import ChannelExpressions, body_pose, body_position
 from zwang.terms import FloatArray
 from zwang.tracing.differentiate import jacobian, rate
 from zwang.tracing.symbol import expression
@@ -119,7 +120,33 @@ def quantity(system: System, name: str, what: str = "channel") -> Quantity:
         of, order = _DERIVATIVES[kind]
         value, own_rate = _of_body(system, owner, of)
         return Quantity(f"{owner}.{of}", order, part, value, own_rate)
-    raise UnknownNameError(what, name, quantity_names(system))
+    if name in system.outputs:
+        return _of_output(system, name, what)
+    raise UnknownNameError(what, name, [*quantity_names(system), *system.outputs])
+
+
+def _of_output(system: System, name: str, what: str) -> Quantity:
+    """An output of the user's that is a function of positions and time."""
+    import casadi as ca
+
+    channels, s = ChannelExpressions(system), system.model.state
+    value = ca.SX(0, 1)  # of functions that are called, and of reactions that are not determinate
+    if not system.opaque:
+        with suppress(ZwangError):
+            value = ca.densify(channels[name])
+    known = ca.vertcat(s.q, s.t, s.p)
+    if value.numel() != 1 or any(not ca.depends_on(known, x) for x in ca.symvar(value)):
+        raise InputError(
+            f"{what} {name!r}",
+            must="be a function of positions and time, one number, where it is an output",
+            but="is a vector"
+            if value.numel() > 1
+            else "depends on velocities or forces, or on functions that are called numerically",
+            advice="Name a coordinate of a joint, or a component of the position of a body, as "
+            "'load.position.x': a body's origin may be any point of it, and a body that is fixed "
+            "to another by m.fixed marks one more.",
+        )
+    return Quantity(name, 0, "", value, rate(value, s))
 
 
 def parts_of(system: System) -> Parts | None:

@@ -29,6 +29,8 @@ MOST = 8
 MOVING = 0.3
 #: Parts of determined quantities in free directions below this are rounding.
 NOTHING = 1e-6
+#: Free directions of (q, v), beside those of all derivatives, that are rounding of none.
+NO_MOTION = 1e-9
 #: Entries of linearized equations, beside the largest, that are left of others.
 ROUNDING = 1e-13
 #: What efforts act on directly, beside the sizes of what is multiplied.
@@ -211,7 +213,10 @@ def _internal(
     """Orthonormal free directions of (q, v), shape (n, nx), and W of their motion."""
     nx = array.nq + array.nv
     free = array.free(jets, wanted, t, given=False)
-    n = int(np.sum(np.linalg.svd(free[0, :nx], compute_uv=False) > NOTHING))
+    # Of a free motion the high derivatives may be far larger than itself: each direction of it is
+    # compared with the others.
+    sizes = np.linalg.svd(free[0, :nx], compute_uv=False)
+    n = int(np.sum(sizes > max(NOTHING * float(sizes.max(initial=0.0)), NO_MOTION)))
     if not n:
         return np.zeros((0, nx)), np.zeros((0, 0))
     X, rate = (

@@ -9,17 +9,20 @@ Paden 1996); what is neither is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zwang.analysis.actuators import acts_along, actuators_of
+from zwang.analysis.at_rest import effort_unit
 from zwang.analysis.bounded_motion import bounded_states
 from zwang.analysis.columns import expanded, write_csv
 from zwang.analysis.derivative_array import DerivativeArray, columns_of, matrix_of
 from zwang.analysis.direct_program import DirectProgram
+from zwang.analysis.ends_of_motion import note_on_start, notes_on_rest
 from zwang.analysis.internal_dynamics import MARGINAL, REST, Inversion, require_rest
 from zwang.analysis.loose_motions import loose_names
 from zwang.analysis.quantities import Quantity, derivatives, quantity, quantity_names, values_of
@@ -55,6 +58,7 @@ class ServoSolution:
     effort : actuator → effort, positive along its coordinate, shape (nt,).
     how : ``"differentiation"``, ``"initial value problem"`` or ``"boundary value problem"``.
     notes : sentences.
+    programs : quantities that follow the program.
     """
 
     system: System = field(repr=False)
@@ -65,6 +69,7 @@ class ServoSolution:
     effort: dict[str, FloatArray]
     how: str
     notes: tuple[str, ...]
+    programs: tuple[str, ...]
     _p: FloatArray = field(repr=False)
 
     def __getitem__(self, name: str) -> FloatArray:
@@ -73,6 +78,11 @@ class ServoSolution:
         found = derivatives(self.system, of, self.q, self.v, self.t, self._p)
         values = values_of(of, found, self.acceleration)
         return np.unwrap(values) if of.angle and of.order == 0 else values
+
+    @property
+    def parameter_values(self) -> FloatArray:
+        """Values of the parameters, as one array."""
+        return self._p
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,12 +105,23 @@ class ServoSolution:
 
         Parameters
         ----------
-        names : quantities, such as ``"load.position.x"``.
+        names : quantities, such as ``"load.position.x"``; those of the program if not given.
         path : file to write the figure to.
         """
         from zwang.analysis.plots import over_time
+        from zwang.results.channel_catalog import unit_of_state
 
-        panels = {"effort": self.effort, "": expanded(self.__getitem__, names)}
+        panels: dict[str, dict[str, FloatArray]] = {}
+        for name, values in self.effort.items():
+            along = acts_along(self.system, name)
+            unit = effort_unit(along)
+            label = f"effort [{unit}]" if unit else "effort"
+            panels.setdefault(label, {})[f"effort {'along' if along == name else 'of'} {name}"] = (
+                values
+            )
+        for name, values in expanded(self.__getitem__, list(names) or self.programs).items():
+            unit = unit_of_state(name)
+            panels.setdefault(f"[{unit}]" if unit else "", {})[name] = values
         return over_time(self.t, panels, path)
 
     def __repr__(self) -> str:
@@ -182,7 +203,7 @@ class Servo:
         times : increasing times [s]. Where internal dynamics is unstable, they begin and end with
             the program at rest, long enough for the motion before and after it.
         start : the state at the first time, where internal dynamics leaves it open; at rest on
-            the program if not given.
+            the program if not given. A note says where the motion cannot begin there.
 
         Raises
         ------
@@ -204,9 +225,27 @@ class Servo:
         for name, f in zip(self.programs, self._functions, strict=True):
             require_smooth(name, f, t, facts.smoothness[name])
         z = self._start if start is None else _state(self.system, start, self._start)
-        direct = self._directly(facts, z, t)
-        if direct is not None:
-            return direct
+        solution = self._directly(facts, z, t) or self._inverted(facts, z, t)
+        notes = list(solution.notes)
+        if solution.how == "boundary value problem":
+            rest = {k: self._rest(solution, k) for k in (0, -1)}
+            notes += notes_on_rest(solution, rest, facts)
+        if start is not None:
+            nq, nv = len(self.system.coordinates), len(self.system.velocities)
+            notes += note_on_start(solution, z[:nq], z[nq : nq + nv])
+        return replace(solution, notes=tuple(notes))
+
+    def _rest(self, solution: ServoSolution, k: int) -> FloatArray | None:
+        """The configuration at rest on the program near the first or the last state."""
+        array, t = self._array(0), float(solution.t[k])
+        z, nq = np.zeros(array.nz), len(self.system.coordinates)
+        z[:nq] = solution.q[k]
+        found = array.at_rest(z, self._wanted(0, t), t)
+        return None if found is None else found[:nq]
+
+    def _inverted(self, facts: Realizability, z: FloatArray, t: FloatArray) -> ServoSolution:
+        """The solution from the derivative array."""
+        assert facts.index is not None
         inversion = Inversion(self._array(facts.index), self._wanted, facts, t, z)
         jets, how, notes = inversion.solve()
         nq, nv = len(self.system.coordinates), len(self.system.velocities)
@@ -220,6 +259,7 @@ class Servo:
             ValuesByActuator(zip(self.actuators, jets[:, 0, -k:].T, strict=True)),
             how,
             tuple(notes),
+            self.programs,
             self.values,
         )
 
@@ -262,6 +302,7 @@ class Servo:
             ValuesByActuator(zip(self.actuators, efforts.T, strict=True)),
             how,
             notes,
+            self.programs,
             self.values,
         )
 
@@ -269,7 +310,7 @@ class Servo:
         self,
         solution: ServoSolution,
         period: float,
-        outputs: Mapping[str, str],
+        outputs: Mapping[str, str] | None = None,
         *,
         gains: Mapping[str, Mapping[str, float]] | None = None,
         state_weights: Mapping[str, float] | None = None,
@@ -284,7 +325,7 @@ class Servo:
         ----------
         solution : of `solve`.
         period : between samples [s].
-        outputs : actuator → parameter of the system that is its effort.
+        outputs : actuator → parameter of the system that is its effort; it must be given.
         gains : actuator → {quantity: gain}; if not given, those of the linear-quadratic regulator
             about the end of the program, which must be at rest.
         state_weights : of the regulator, by state; 1 where not given.
@@ -314,12 +355,7 @@ def servo(
         raise InputError(
             "program", found=shown(program), expected="quantity → function of t, at least one"
         )
-    if system.equations.reaction_dependent or not system.model.ideal or system.opaque:
-        raise NotApplicableError(
-            "servo constraints",
-            must="have equations that can be differentiated several times",
-            but="there are non-ideal laws, or functions that are called numerically",
-        )
+    _require_smooth_equations(system)
     quantities, functions = _programmed(system, program)
     names, B = _actuation(system, actuators)
     if len(names) != len(program):
@@ -359,6 +395,35 @@ def servo(
     )
 
 
+def _require_smooth_equations(system: System) -> None:
+    """Refuse friction, other non-ideal laws, and functions that are called numerically."""
+    if not (system.equations.reaction_dependent or not system.model.ideal or system.opaque):
+        return
+    parts = system.mechanism
+    rough = [e.name.removesuffix(".friction") for e in parts.friction] if parts else []
+    laws = list(system.definition.nonideal) if parts is None else []
+    why = [
+        f"friction in {', '.join(rough)} is none of these" if rough else "",
+        f"non-ideal laws of {', '.join(laws)} are none of these" if laws else "",
+    ]
+    found = " and ".join(filter(None, why)) or (
+        "functions that are called numerically are none of these"
+        if system.opaque
+        else "there are non-ideal laws"
+    )
+    raise NotApplicableError(
+        "servo constraints",
+        must="have equations that can be differentiated several times",
+        but=found,
+        advice="m.drive along an actuator's own coordinate and m.simulate follow a program with "
+        "friction, and give the effort. Or take the program of a mechanism without it: viscous "
+        "friction may be an m.actuator whose law is -d * c['…_rate'], and what friction takes is "
+        "added to the effort, or left to feedback."
+        if rough
+        else None,
+    )
+
+
 def _programmed(
     system: System, program: Mapping[str, Any]
 ) -> tuple[list[Quantity], list[TimeFunction]]:
@@ -385,8 +450,6 @@ def _programmed(
 
 def _actuation(system: System, given: Any) -> tuple[tuple[str, ...], Any]:
     """Names of actuators and their matrix B as an expression."""
-    from zwang.analysis.actuators import actuators_of
-
     if isinstance(given, list | tuple) and all(isinstance(x, str) for x in given):
         acting = actuators_of(system, given)
         if acting.system is not system:

@@ -37,7 +37,7 @@ def servo_feedback(
     servo: Servo,
     solution: ServoSolution,
     period: float,
-    outputs: Mapping[str, str],
+    given: Mapping[str, str] | None,
     gains: Mapping[str, Mapping[str, float]] | None,
     state_weights: Mapping[str, float] | None,
     effort_weight: float,
@@ -53,6 +53,7 @@ def servo_feedback(
     from scipy.interpolate import CubicSpline
 
     controller(print, period)  # refuses a period that is none
+    outputs = _checked(servo, given)
     parameters = _outputs(servo, solution, outputs)
     if gains is None:
         held = {p: float(solution.effort[a][-1]) for a, p in outputs.items()}
@@ -75,15 +76,29 @@ def servo_feedback(
     return controller(law, period)
 
 
-def _outputs(servo: Servo, solution: ServoSolution, outputs: Any) -> list[str]:
+def _checked(servo: Servo, outputs: Any) -> Mapping[str, str]:
+    """Outputs with a name for each actuator."""
+    if isinstance(outputs, Mapping) and set(outputs) == set(servo.actuators):
+        return outputs
+    first = servo.actuators[0]
+    parts = servo.system.mechanism
+    along = first if parts is None else parts.actuated.get(first, first)
+    made = (
+        "force=lambda p: [p.u, …], parameters={'u': 0.0}"
+        if parts is None
+        else f"m.parameter('u', 0.0) and m.actuator('motor', {along!r}, lambda p: p.u)"
+    )
+    raise InputError(
+        "outputs of a feedback law",
+        found="given" if outputs is None else shown(outputs),
+        expected=f"a parameter for each actuator, outputs={{{first!r}: 'u'}}",
+        advice=f"Make the parameter where there is none: {made}.",
+    )
+
+
+def _outputs(servo: Servo, solution: ServoSolution, outputs: Mapping[str, str]) -> list[str]:
     """The parameter of each actuator; it must act as the actuator does."""
     system = servo.system
-    if not isinstance(outputs, Mapping) or set(outputs) != set(servo.actuators):
-        raise InputError(
-            "outputs of a feedback law",
-            found=shown(outputs),
-            expected=f"a parameter for each actuator, {{{servo.actuators[0]!r}: …}}",
-        )
     found = []
     for k, name in enumerate(servo.actuators):
         parameter = outputs[name]
@@ -150,20 +165,27 @@ def _about_the_end(
     system = servo.system
     end = State(solution.q[-1], np.zeros(len(system.velocities)), float(solution.t[-1]))
     values = {**system.parameters, **servo.parameters, **held}
+    gains = "give gains={actuator: {quantity: gain}}"
+    what, must = "feedback by optimal gains", "have a program that ends at rest"
+    if moves:
+        raise NotApplicableError(
+            what,
+            must=must,
+            but=f"it moves at t = {end.t:.6g}",
+            advice=f"End the program at rest, or {gains}.",
+        )
+    internal = servo.realizability.internal
+    never = internal in ("marginal", "not hyperbolic")
     try:
         lin = system.linearize(end, inputs=list(held), t=end.t, parameters=values)
     except InputError as error:
-        raise NotApplicableError(
-            "feedback by optimal gains",
-            must="have a program that ends at rest",
-            but=f"it moves at t = {end.t:.6g}"
-            if moves
-            else f"what the program leaves free has not settled at its end: {error}",
-            advice="End the program at rest, or give gains={actuator: {quantity: gain}}."
-            if moves
-            else "Give more time of rest at the end of the program, or "
-            "gains={actuator: {quantity: gain}}.",
-        ) from error
+        settled = f"what the program leaves free has not settled at its end: {error}"
+        if never:
+            settled = (
+                f"what the program leaves free never settles, as internal dynamics is {internal}"
+            )
+        rest = "No time of rest helps:" if never else "Give more time of rest at its end, or"
+        raise NotApplicableError(what, must=must, but=settled, advice=f"{rest} {gains}.") from error
     _require_readable(system, lin.states)
     return lin
 

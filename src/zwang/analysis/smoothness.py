@@ -43,7 +43,9 @@ def _rough(name: str, j: int, order: int, t: float) -> InputError:
     what = "its value" if j == 0 else f"its derivative of order {j}"
     return InputError(
         f"program of {name!r}",
-        found=f"a function that is not smooth enough: {what} jumps at t = {t:.6g}",
-        expected=f"derivatives up to order {order} that are continuous",
+        must=f"be continuous with its derivatives up to order {order}"
+        if order
+        else "be continuous",
+        but=f"is not smooth enough: {what} jumps at t = {t:.6g}",
         advice="Join its pieces by a polynomial of higher degree.",
     )

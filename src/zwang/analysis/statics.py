@@ -287,7 +287,14 @@ class Equilibrium(StationaryState):
         joints = [name for name in self.system.channels if not name.endswith("_rate")]
         if joints:
             units = {n: unit_of_state(n) for n in joints}
-            sizes = {"m": max((abs(self[n]) for n in joints if units[n] == "m"), default=0.0)}
+            # Beside bodies far away a small displacement is their rounding.
+            places = [
+                abs(x)
+                for n, x in zip(self.system.coordinates, self.q, strict=True)
+                if unit_of_state(n) == "m"
+            ]
+            places += [abs(self[n]) for n in joints if units[n] == "m"]
+            sizes = {"m": max(places, default=0.0)}
             told = {n: without_rounding(self[n], sizes.get(units[n], 1.0)) for n in joints}
             return [f"{n} = {x:.6g} {units[n]}" for n, x in told.items()]
         return [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
@@ -345,7 +352,8 @@ def equilibrium(
         if stuck is None or not holds:
             return rest
         told = ", ".join(stuck.held.names)
-        note = f"Friction holds the start too, with {stuck.share:.4g} of its limits: hold {told}."
+        share = without_rounding(stuck.share, 1.0)
+        note = f"Friction holds the start too, with {share:.4g} of its limits: hold {told}."
         return replace(rest, notes=(*rest.notes, note))
     if stuck is None or not holds:
         raise _none(equations, found, None if stuck is None else stuck.share)
@@ -523,8 +531,7 @@ def _equilibrium(
         ),
         found.method,
         found.steps,
-        (*families, *words),
-        np.hstack([neutral, directions]),
+        *_joined(families, neutral, words, directions),
         variation.eigenvalues,
         holding,
         tuple(notes),
@@ -574,6 +581,19 @@ def _sticking_families(
         words.append(f"{motion}, which friction in {of.joint} holds against up to {limit:.6g}")
         directions.append(along[:, None])
     return words, np.hstack(directions)
+
+
+def _joined(
+    families: list[str], neutral: FloatArray, words: list[str], directions: FloatArray
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Families without those that friction holds as well, which are told with that."""
+    kept = [
+        k
+        for k, told in enumerate(families)
+        if not any(w.startswith(f"{told}, which") for w in words)
+    ]
+    both = np.hstack([neutral[:, kept], directions])
+    return (*(families[k] for k in kept), *words), both
 
 
 def _rows(at: Point, held: Held | None) -> FloatArray:

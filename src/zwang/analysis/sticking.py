@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zwang.analysis.equations_of import EquationsOf, Held
-from zwang.analysis.search import Found, Point, search
+from zwang.analysis.search import Found, Point, point_at, search
 from zwang.analysis.turning import TURN
 from zwang.terms import FloatArray
 
@@ -34,6 +34,7 @@ __all__ = [
     "limits_at",
     "ranges",
     "sliding",
+    "slopes_at_rest",
 ]
 
 #: First step along a coordinate [rad, or the model's units], and how much longer the next is.
@@ -122,6 +123,34 @@ def limits_at(
     given = q, rest, [equations.t], equations.p, lam[: equations.rows]
     N = x.evaluate("pressures", outputs, {"lambda": x.lam}, *given)["N"][:, 0]
     return np.array([f.factor * N[f.place] for f in frictions])
+
+
+def slopes_at_rest(equations: EquationsOf, q: FloatArray) -> list[str]:
+    """Sentences on dry friction that a linearization about rest takes as viscous.
+
+    μ N tanh(u/u₀) has the slope μ N/u₀ at rest, whatever friction would hold there.
+    """
+    frictions = frictions_of(equations)
+    if not frictions:
+        return []
+    limits = limits_at(equations, frictions, q, point_at(equations, q).lam)
+    notes = []
+    for friction, limit in zip(frictions, limits.tolist(), strict=True):
+        if not limit > 0.0:
+            continue
+        name = f"{friction.joint}.friction"
+        width = float(equations.p[equations.parameter_place(f"{name}.velocity")])
+        turning = friction.coordinate.endswith(".angle")
+        slope, unit, speed = ("N m s", "N m", "rad/s") if turning else ("N s/m", "N", "m/s")
+        notes.append(
+            f"Friction in {friction.joint} is taken as viscous about rest, {limit / width:.6g} "
+            f"{slope}: the slope of its {limit:.6g} {unit} over {width:g} {speed}, within which "
+            "its sign is smooth. That holds for slower motions alone, and gains from it are of no "
+            "use for others: linearize without it, "
+            f'parameters={{"{name}.coefficient": 0.0}}, and add viscous friction where some is '
+            "to stay."
+        )
+    return notes
 
 
 def sliding(equations: EquationsOf, at: Point, K: FloatArray, coordinate: str) -> FloatArray | None:

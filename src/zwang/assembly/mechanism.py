@@ -171,6 +171,14 @@ class AssemblyTable:
                     f"Rates are given as velocity={{{what!r}: {{{name!r}: …}}}}." if moves else ""
                 )
                 raise UnknownNameError(f"name in {what}", name, known, more)
+            if name in valued and isinstance(value, str):
+                raise InputError(
+                    f"{what} {name!r}",
+                    found=repr(value),
+                    expected="a number, in rad, m or the model's units",
+                    advice="np.deg2rad(12) is 12 degrees; texts with units are for model files and "
+                    "studies.",
+                )
             if name in valued:
                 result[name] = number(f"{what} {name!r}", value)
             elif value is True:

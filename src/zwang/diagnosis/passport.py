@@ -210,11 +210,19 @@ class Passport(Displayed):
                 )
                 if known and used
             ]
-            status += (
-                f"; determinate along {listing(sure)}"
-                if sure
-                else "; see its determinate_directions"
-            )
+            turning = [x.partition(".")[0] for x in sure if ".omega" in x]
+            if sure and len(turning) == len(sure):
+                bodies = listing(list(dict.fromkeys(turning)))
+                status += (
+                    f"; determinate is what turns {bodies} about its center of mass, of a force "
+                    "the component across the line to it"
+                )
+            else:
+                status += (
+                    f"; determinate along {listing(sure)}"
+                    if sure
+                    else "; see its determinate_directions"
+                )
         return [group.name, *sizes, status]
 
 

@@ -113,6 +113,18 @@ class Bulk:
 
         `further` arguments come after those of every element, each (instances·B, size).
         """
+        columns, user = self.arguments(members, state, p, configs)
+        results = _mapped(self._kernel(key, function), columns, [user], further)
+        return [x.reshape(len(members), len(state[1]), -1) for x in results]
+
+    def arguments(
+        self,
+        members: Sequence[Element],
+        state: tuple[FloatArray, FloatArray, FloatArray],
+        p: FloatArray,
+        configs: Mapping[int, FloatArray],
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """Arguments of the function of elements, each (instances·B, size), and the user's p."""
         _, v, t = state
         count, places = len(v), self._places_of(members)
         nothing = np.zeros((len(members) * count, 0))
@@ -127,9 +139,7 @@ class Bulk:
         columns.append(np.tile(t[:, None], (len(members), 1)))
         columns.append(np.repeat(p[places.numbers], count, axis=0))
         user = sum(value.size for value in self.parts.parameters.values())
-        kernel = self._kernel(key, function)
-        results = _mapped(kernel, columns, [p[:user]], further)
-        return [x.reshape(len(members), count, -1) for x in results]
+        return columns, p[:user]
 
     def _places_of(self, members: Sequence[Element]) -> _BatchIndices:
         """Where the arguments of elements of one law are, found once."""

@@ -28,7 +28,14 @@ def driver_effort(run: Run, driver: Joint) -> FloatArray:
 
 
 def effort_along(run: Run, rate: str, Q: FloatArray) -> FloatArray:
-    """e of a generalized force Q = Jᵀe (nt, nv) along a joint coordinate with this rate, (nt,)."""
+    """e of a generalized force Q = Jᵀe (nt, nv) along a joint coordinate with this rate, (nt,).
+
+    Where the force has no value the effort is not a number.
+    """
+    finite = np.asarray(np.isfinite(Q).all(axis=1))
+    if not finite.all():
+        effort = effort_along(run, rate, np.where(finite[:, None], Q, 0.0))
+        return np.where(finite, effort, np.nan)
     largest = np.abs(Q).max(axis=1, initial=0.0)
     acting = largest > 0.0
     unit = np.divide(Q, largest[:, None], out=np.zeros_like(Q), where=acting[:, None])

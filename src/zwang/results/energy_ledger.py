@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.display import Displayed
+from zwang.display import Displayed, without_rounding
 from zwang.errors import InputError
 from zwang.results.energies import (
     acting_powers,
@@ -50,6 +50,7 @@ class Work(Displayed):
         velocity terms give back, so that the two cancel.
     impulses : by impulses at events.
     balance : T − T₀ minus all of these: zero up to the error of the run.
+    summed : size of the energies that these were computed from [J].
     """
 
     applied: FloatArray
@@ -58,13 +59,16 @@ class Work(Displayed):
     inertia: FloatArray
     impulses: FloatArray
     balance: FloatArray
+    summed: float = 0.0
 
     def __str__(self) -> str:
         """What was done up to the last state, and by how much the balance is off at most."""
         if not len(self.balance):
             return "no saved states"
+        kinds_of_work = self.applied, self.constraint, self.nonideal, self.inertia, self.impulses
+        size = max(self.summed, *(float(np.abs(x).max()) for x in kinds_of_work))
         done = [
-            f"{value[-1]:.6g} J by {words}"
+            f"{without_rounding(value[-1], size):.6g} J by {words}"
             for words, value in (
                 ("applied forces", self.applied),
                 ("constraints", self.constraint),
@@ -72,7 +76,7 @@ class Work(Displayed):
                 ("inertia that changes", self.inertia),
                 ("impulses", self.impulses),
             )
-            if np.any(value)
+            if without_rounding(float(np.abs(value).max()), size)
         ]
         off = float(np.abs(self.balance).max())
         kinds = ", ".join(done) or "none"
@@ -109,7 +113,9 @@ def work_of(run: Run) -> Work:
     table[-1] = T - T[:1] - np.sum(table[:-1], axis=0)
     if len(rows):  # from the first saved state on
         table = (table - table[:, rows[:1]]).take(rows, axis=1)
-    return Work(*(table if len(rows) else table[:, :0]))
+    V = run.potential_energy
+    energies = np.abs(T).max(initial=0.0) + (0.0 if V is None else np.abs(V).max(initial=0.0))
+    return Work(*(table if len(rows) else table[:, :0]), summed=float(energies))
 
 
 def _stretches(run: Run) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,18 +35,37 @@ class ErrorEstimate(Displayed):
     Attributes
     ----------
     q, v : estimate minus saved state, shapes (nt, nq) and (nt, nv).
+    t : saved times, shape (nt,).
+    coordinates, velocities : names of the columns.
     stop : how much later an event stopped the second run than this one [s], which is the error of
         that time; infinite where it went on to its end, None for a run that no event stopped.
     """
 
     q: FloatArray
     v: FloatArray
+    t: FloatArray = field(default_factory=lambda: np.zeros(0))
+    coordinates: tuple[str, ...] = ()
+    velocities: tuple[str, ...] = ()
     stop: float | None = None
 
     @property
     def worst(self) -> float:
         """Largest entry, in absolute value."""
         return float(max(np.abs(self.q).max(initial=0.0), np.abs(self.v).max(initial=0.0)))
+
+    def __str__(self) -> str:
+        """The largest errors of a coordinate and of a velocity, with their names and times."""
+        told = []
+        for errors, names in ((self.q, self.coordinates), (self.v, self.velocities)):
+            if not errors.size:
+                continue
+            i, k = np.unravel_index(int(np.abs(errors).argmax()), errors.shape)
+            name = names[k] if names else f"column {k}"
+            at = f" at t = {self.t[i]:.6g} s" if len(self.t) else ""
+            told.append(f"{abs(errors[i, k]):.2g} of {name}{at}")
+        worst = " and ".join(told) or "nothing"
+        end = "" if self.stop is None else f"; of the time of its end, {abs(self.stop):.2g} s"
+        return f"estimated error at {len(self.q)} saved states: at most {worst}{end}"
 
 
 def error_estimate(run: Run) -> ErrorEstimate:
@@ -74,7 +93,9 @@ def error_estimate(run: Run) -> ErrorEstimate:
     stop, other = _stop_of(run), _stop_of(second)
     later = None if stop is None else np.inf if other is None else other - stop
     q, v = second.q[there] - run.q[rows], second.v[there] - run.v[rows]
-    return ErrorEstimate(q[at], v[at], later)
+    return ErrorEstimate(
+        q[at], v[at], run.t, tuple(run.system.coordinates), tuple(run.system.velocities), later
+    )
 
 
 def _second_run(

@@ -426,6 +426,7 @@ class Sampling:
         found = {}
         for key, value in given.items():
             if key not in known:
+                self._require_no_actuator(name, str(key))
                 raise UnknownNameError(f"parameter that controller {name!r} sets", str(key), known)
             found[key] = _number(f"parameter {key!r} that controller {name!r} sets", value)
             wanted, shape = np.shape(known[key]), np.shape(found[key])
@@ -438,6 +439,22 @@ class Sampling:
                     advice="float(x.item()) makes a number of an array with one." if one else None,
                 )
         return found
+
+    def _require_no_actuator(self, name: str, key: str) -> None:
+        """Refuse the name of an actuator, or its effort, in place of a parameter of its law."""
+        parts = self.system.mechanism
+        owner = key if parts is not None and key in parts.actuated else key.rpartition(".")[0]
+        if parts is None or owner not in parts.actuated:
+            return
+        parameter = f"{owner}_effort"
+        raise InputError(
+            f"controller {name!r}",
+            must="set parameters",
+            but=f"sets {key!r}, of an actuator",
+            advice=f"Give the actuator a law of a parameter, m.parameter({parameter!r}, 0.0) and "
+            f"m.actuator({owner!r}, {parts.actuated[owner]!r}, lambda p: p.{parameter}), and set "
+            f"that: return {{{parameter!r}: …}}.",
+        )
 
     def _require_state(self, name: str) -> None:
         state, first = self.states[name], self.controllers[name].state

@@ -80,6 +80,4 @@ def _moving(stretch: Stretch, names: Sequence[str]) -> tuple[str, ...]:
 
 def _here(stretch: Stretch) -> FloatArray:
     """Coordinates of the system, of the loop's present state."""
-    loop = stretch.loop
-    y = loop.in_system(loop.present.T, loop.t[:1])[0]
-    return y[: len(stretch.system.coordinates)]
+    return stretch.loop.present[: len(stretch.system.coordinates), 0]

@@ -130,15 +130,10 @@ class Motions(Evaluations):
             ``"exact"`` refuses velocities of bodies that a joint does not allow, which are changed
             by an impulse otherwise.
         """
+        from zwang.simulation.options import require_time_of_start
         from zwang.simulation.simulate import simulate
 
-        if hasattr(start, "q"):
-            raise InputError(
-                "start",
-                found="a state",
-                expected="a time [s]",
-                advice="The state comes first: simulate(state, …), or q=state.",
-            )
+        require_time_of_start(start)
         if velocity is not None and q is not None:
             raise InputError(
                 "velocity",
@@ -256,7 +251,9 @@ class Motions(Evaluations):
             A sequence of N runs, with `status`, `finished` and `last` of all.
         """
         from zwang.simulation.ensemble import simulate_many
+        from zwang.simulation.options import require_time_of_start
 
+        require_time_of_start(start)
         if q is None:
             at = 0.0 if start is None else start
             q = self._acting_without(inactive)._placed_many(parameters or {}, at)  # noqa: SLF001 - of the same class

@@ -36,6 +36,7 @@ __all__ = [
     "require_position",
     "require_single",
     "require_start",
+    "require_time_of_start",
     "save_times",
     "start_time",
 ]
@@ -338,6 +339,19 @@ def require_law(
     if note not in notes:
         notes.append(note)
     return found
+
+
+def require_time_of_start(start: Any) -> None:
+    """Refuse a state, or its coordinates, that is given as the time of the start."""
+    if start is None or (np.ndim(start) == 0 and not hasattr(start, "q")):
+        return
+    raise InputError(
+        "start",
+        found="a state" if hasattr(start, "q") else shown(start),
+        expected="a time [s]",
+        advice="A state is given first, or as q=: simulate(state, …); assemble(hold={…}) of the "
+        "mechanism makes one.",
+    )
 
 
 def start_time(q: Any, start: float | None) -> float:

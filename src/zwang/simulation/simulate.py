@@ -33,6 +33,7 @@ from zwang.simulation.progress import Report, reporting
 from zwang.simulation.select_program import ProgramStart, in_python
 from zwang.simulation.simulation import Simulation, run_again
 from zwang.simulation.store_writer import store_writer
+from zwang.simulation.undefined_forces import explained
 from zwang.tracing.event import Watched, events_of
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ def simulate(
         else:
             with postponed_interrupt():  # half a store would be of no use
                 _run_stored(simulation, report, store, store_every, companions, forces=forces)
-    run = simulation.outcome.result()
+    found = simulation.outcome.result()
+    run = found if store is not None else explained(found)
     return with_forces(run) if forces else run
 
 
@@ -156,7 +158,7 @@ def _plain_run(
             notes = program_notes(origin.system, loop.program)
             left = PreparedRun(equations, settings, origin.scales, loop, notes)
             PreparedRuns.of(equations).keep(how, left)
-    return simulation.outcome.result()
+    return explained(simulation.outcome.result())
 
 
 def _run_stored(simulation: Simulation, report: Report | None, *how: Any, forces: bool) -> None:

@@ -150,7 +150,13 @@ class Subject:
         if head == "analysis" and rest:
             return "analysis"
         known = [*constants, *parameters, "start.…", "settings.…"]
-        raise UnknownNameError("parameter", name, known)
+        more = (
+            f"A number of the mechanism that is to vary is a parameter: m.parameter({name!r}, …), "
+            "used where the number was."
+            if self.mechanism is not None and self.model is None and name.isidentifier()
+            else ""
+        )
+        raise UnknownNameError("parameter", name, known, more)
 
     @property
     def constants(self) -> tuple[str, ...]:

@@ -35,14 +35,16 @@ __all__ = [
 
 
 WAY_OUT = (
-    "Use zw.where(condition, a, b) for a choice, np.sin and the like for functions, or wrap what "
+    "Use zw.where(condition, a, b) for a choice, np.clip for limits, "
+    "np.sin and the like for functions, or wrap what "
     "cannot be traced in zw.opaque(f)."
 )
 
 
 #: The same where opaque functions cannot be called: laws of mechanisms, and events.
 WAY_OUT_WITHOUT_OPAQUE = (
-    "Use zw.where(condition, a, b) for a choice, np.sin and the like for functions, np.interp for "
+    "Use zw.where(condition, a, b) for a choice, np.clip for limits, "
+    "np.sin and the like for functions, np.interp for "
     "a table, or compute it in a sampled zw.controller, which is called with numbers; zw.opaque is "
     "for forces and constraints of a zw.System."
 )

@@ -484,9 +484,13 @@ def _traces(
             raise UnknownNameError("body to trace", name, bodies)
         body = bodies[name]
         point = body.inertia.center if local is None else np.asarray(local, dtype=float)
+        if point.shape == (2,) and parts.kind.plane is not None:
+            point = np.insert(point, parts.kind.plane[2], 0.0)
         if point.shape != (3,) or not np.isfinite(point).all():
             raise InputError(
-                f"trace of {name!r}", found=shown(local), expected="a point, three numbers"
+                f"trace of {name!r}",
+                found=shown(local),
+                expected="a point, three numbers, or two in a plane",
             )
         color = COLORS[body.index % len(COLORS)]
         found.append(Trace(name, tracks[body.index + 1].points(point), color))
