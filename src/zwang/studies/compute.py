@@ -266,16 +266,17 @@ class RunOutputs:
         rows = self.plan.rows(0, 1)
         refusals: dict[int, str] = {}
         try:
-            parameters, refusals = self.subject.parameters(self.plan, rows, 1)
-            q, v = initial_states(self.subject, self.plan, rows, parameters, refusals)
+            subject = self.subject.of_row(rows)
+            parameters, refusals = subject.parameters(self.plan, rows, 1)
+            q, v = initial_states(subject, self.plan, rows, parameters, refusals)
         except ZwangError:  # the run says why
             return frozenset()
         if refusals:
             return frozenset()
-        values = self.system.parameter_values({n: x[0] for n, x in parameters.items()})
-        segment = Segment(0, 1, self.system, values)
+        values = subject.system.parameter_values({n: x[0] for n, x in parameters.items()})
+        segment = Segment(0, 1, subject.system, values)
         t = np.array([self.begin])
-        start = changed(blank_run(self.system), t=t, q=q[:1], v=v[:1], segments=(segment,))
+        start = changed(blank_run(subject.system), t=t, q=q[:1], v=v[:1], segments=(segment,))
         is_open = self._friction_is_open(start)
         return frozenset(
             output

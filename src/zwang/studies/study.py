@@ -633,23 +633,24 @@ class Study:
             raise InputError("study", must="be of runs", but=f"computes {self.plan.compute}")
         i = self._place(index)
         rows = self.plan.rows(i, i + 1)
-        parameters, refusals = self.subject.parameters(self.plan, rows, 1)
-        q, v = initial_states(self.subject, self.plan, rows, parameters, refusals)
+        subject = self.subject.of_row(rows)
+        parameters, refusals = subject.parameters(self.plan, rows, 1)
+        q, v = initial_states(subject, self.plan, rows, parameters, refusals)
         if refusals:
             raise ZwangError(f"run {i}", but=f"was refused: {refusals[0]}")
-        settings = {**self.subject.settings(self.plan)}
+        settings = {**subject.settings(self.plan)}
         for name, column in rows.items():
             if name.startswith("settings."):
                 settings[name.partition(".")[2]] = column[0].item()
         (run,) = simulate_many(
-            self.subject.system,
+            subject.system,
             q,
             v,
             until=self.outputs.until,
             start=self.outputs.begin,
             save=save,
             parameters=parameters,
-            events=self.subject.events or None,
+            events=subject.events or None,
             threads=1,
             progress=False,
             **settings,
