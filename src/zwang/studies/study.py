@@ -34,6 +34,7 @@ from zwang.studies.dataset import (
     RECORD,
     UNFINISHED,
     ArrayLayout,
+    StoredArray,
     StudyStore,
     create_store,
     open_store,
@@ -481,6 +482,16 @@ class Study:
         grid = xr.Dataset(variables, coords={**axes, **times}, attrs=found.attrs)
         return grid.set_coords(["status", "reason", "run"])
 
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of the packages that the dataset was computed with."""
+        return self._opened().header["versions"]
+
+    @property
+    def arrays(self) -> Mapping[str, StoredArray]:
+        """What the dataset has, by name, with ``values``, ``dims`` and ``attrs``: no extra."""
+        return self._opened().arrays
+
     def _opened(self) -> StudyStore:
         if self.path is None:
             raise InputError("study", must="have a folder", but="has none")
@@ -488,7 +499,7 @@ class Study:
 
     def counts(self) -> dict[str, int]:
         """How many runs finished, failed, were refused or are missing."""
-        status = self.dataset["status"].values
+        status = self.arrays["status"].values
         return {name: int(np.count_nonzero(status == k)) for k, name in STATUS.items()}
 
     @property
@@ -499,7 +510,7 @@ class Study:
     @property
     def failed(self) -> dict[int, str]:
         """Number of a run that did not reach its end → why, a sentence."""
-        data = self.dataset
+        data = self.arrays
         bad = ~np.isin(data["status"].values, [FINISHED, MISSING])
         reasons = data["reason"].values[bad]
         return dict(zip(np.flatnonzero(bad).tolist(), map(str, reasons), strict=True))
@@ -615,7 +626,7 @@ class Study:
         known = [x.name for x in self.outputs.variables() if not x.dimensions]
         if output not in known:
             raise UnknownNameError("output of single values", output, known)
-        return self.dataset[output].values
+        return self.arrays[output].values
 
     def run_of(self, index: int, *, save: Any = None) -> Run:
         """One run of the study again, bit for bit: a `Run` with states, forces and all the rest.
