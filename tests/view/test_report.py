@@ -150,6 +150,20 @@ def test_own_outputs_are_the_first_charts():
     assert np.allclose(first["series"][0]["values"], expected, rtol=1e-6, atol=1e-6)  # 32 bits
 
 
+def test_all_own_outputs_are_drawn_and_those_without_values_named():
+    m = zw.Mechanism(gravity=(0, 0, -10.0))
+    rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    names = [f"height{k}" for k in range(14)]
+    for name in names:
+        m.output(name, lambda c: c["rod.position.z"], unit="m")
+    m.output("load", lambda c: c["pin.force"])
+    html = report_html(m.simulate(until=0.5, save=0.125), frames=5)
+    charts = data_of(html, 1)["charts"]
+    assert [chart["title"] for chart in charts[:14]] == names
+    assert "Not drawn: output &#x27;load&#x27; must return one value" in html
+
+
 def driven_wheel():
     """A wheel that a motor brings from rest to 6 rad/s in one second: constant torque J·6."""
     m = zw.Mechanism(gravity=(0, 0, -9.81))
