@@ -17,6 +17,7 @@ from zwang.assembly.large_moves import BodyMove, large_moves
 from zwang.cli.assembled import moved_in_words
 from zwang.cli.output import FAILURE, STOPPED, Printer
 from zwang.cli.words import at_the_command_line
+from zwang.display import plain_number
 from zwang.errors import InputError
 from zwang.model_files.given_values import parsed_values, units_left_out
 from zwang.model_files.missing_mass import mass_notes
@@ -204,7 +205,7 @@ def _rows(facts: dict[str, Any]) -> dict[str, str]:
         "saved states": str(facts["saved_states"]),
         "worst residual": f"{facts['worst_residual']:.1e}",
         "energy": f"{facts['energy_at_start']:.6g} J at the start, "
-        f"{facts['energy_at_end']:.6g} J at the end (range {facts['energy_range']:.1e} J)",
+        f"{facts['energy_at_end']:.6g} J at the end (range {plain_number(facts['energy_range'], 4)} J of saved states)",
         "redundant equations": _redundancy(facts["rank_events"], facts["start"]),
         "events": _counted(facts["events"], lambda e: f"{e['name']} at {e['t']:.4g} s"),
         "time": f"{facts['seconds']:.2f} s, preparation included",

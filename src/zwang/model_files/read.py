@@ -12,7 +12,7 @@ from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.cases import require_cases
 from zwang.model_files.dimensions import Measured
 from zwang.model_files.document import Item, blaming, parse
-from zwang.model_files.event_values import value_watched
+from zwang.model_files.event_values import require_no_dimensions, value_watched
 from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions, names_used, time_formula
 from zwang.model_files.geometry import FileConstants
@@ -276,6 +276,8 @@ def _event(
         if "bounce" in given:
             actions.append(bounce(given["bounce"]))
         if "set" in given:
+            if model[0] is not None:
+                require_no_dimensions(item["set"], given["set"], model[0].parts)
             actions.append(set_parameters(**given["set"]))
         if "on" in given or "off" in given:
             actions.append(switch(on=given.get("on", ()), off=given.get("off", ())))

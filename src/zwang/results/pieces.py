@@ -7,14 +7,16 @@ that nothing is to be interpolated from one to the next, and both sides count.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from zwang.results.event_rows import changed, with_instants
+from zwang.results.records import AbsentSystem
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
-__all__ = ["in_pieces", "joined_pieces"]
+__all__ = ["FEWEST", "in_pieces", "joined_pieces", "with_sides"]
 
 #: The state before an instant is taken so many neighboring numbers before it, where laws that
 #: switch in time have not switched; those at once are 32 of them apart at most.
@@ -23,6 +25,9 @@ BEFORE = 64.0
 JUMP = 1e-9
 #: Rows that a piece has at least if it stands by itself without a jump.
 FEWEST = 5
+#: Segments of a run from which on tables and plots have its saved states alone: samples of a
+#: controller are close together.
+MOST_SEGMENTS = 200
 
 
 def in_pieces(run: Run, times: FloatArray | None = None) -> tuple[Run, list[slice]]:
@@ -61,6 +66,29 @@ def in_pieces(run: Run, times: FloatArray | None = None) -> tuple[Run, list[slic
         start += len(own)
     parted = changed(whole, t=t[some], q=whole.q[some], v=whole.v[some], segments=tuple(segments))
     return parted, pieces
+
+
+def with_sides(run: Run) -> Run:
+    """The run with both sides of its events and switches among its rows, for plots and extremes.
+
+    The run itself where there are none or too many, where a controller has samples, and where no
+    system knows forces there.
+    """
+    known = not isinstance(run.system, AbsentSystem)
+    if not (known and len(run) and 1 < len(run.segments) <= MOST_SEGMENTS):
+        return run
+    return run if _is_sampled(run) else in_pieces(run)[0]
+
+
+def _is_sampled(run: Run) -> bool:
+    """Whether a controller changes parameters, whose values are drawn as steps between samples."""
+    events = {event.t for event in run.events}
+    return any(
+        after.parameters is not before.parameters
+        and not (after.began is None or after.began.t in events)
+        and not np.array_equal(after.p, before.p)
+        for before, after in pairwise(run.segments)
+    )
 
 
 def joined_pieces(
