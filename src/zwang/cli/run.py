@@ -205,7 +205,8 @@ def _rows(facts: dict[str, Any]) -> dict[str, str]:
         "saved states": str(facts["saved_states"]),
         "worst residual": f"{facts['worst_residual']:.1e}",
         "energy": f"{facts['energy_at_start']:.6g} J at the start, "
-        f"{facts['energy_at_end']:.6g} J at the end (range {plain_number(facts['energy_range'], 4)} J of saved states)",
+        f"{facts['energy_at_end']:.6g} J at the end "
+        f"(range of saved states {plain_number(facts['energy_range'], 4)} J)",
         "redundant equations": _redundancy(facts["rank_events"], facts["start"]),
         "events": _counted(facts["events"], lambda e: f"{e['name']} at {e['t']:.4g} s"),
         "time": f"{facts['seconds']:.2f} s, preparation included",
