@@ -549,6 +549,15 @@ def test_errors_of_a_run_have_two_digits_among_energies():
     assert cells["of that, work of ideal constraint forces"] == "0"
 
 
+def test_work_of_a_driver_is_told_as_that():
+    html = energy_balance(driven_wheel())
+    cells = dict(re.findall(r"<td>([^<]*)</td><td class=n>([^<]*)</td>", html))
+    # ½ J ω², with ω = 6 rad/s at the end.
+    assert float(cells["of that, work of drivers"].split()[0]) == pytest.approx(
+        0.25 * 36 / 2, rel=1e-3
+    )
+
+
 def test_curves_upon_each_other_are_seen_and_named():
     t = np.linspace(0.0, 1.0, 11)
     svg = ChartSheet().add("forces", t, {"a": t, "b": 1.0 - t, "c": t + 1e-6, "d": t})

@@ -59,9 +59,9 @@ def summary_of(
 
     And whether the motion determines it; else it is one admissible value among many. Extremes are
     those of the saved states and both sides of events, or of the times asked for; where a channel
-    is unbounded in between, it says when. Of a column that is undefined at some of them, as 0/0, all are of its defined
-    values; how many are not is under ``"undefined"``. How many are infinite, as 1/0, is under
-    ``"infinite"``: extremes may be, mean and root mean square are of the others.
+    is unbounded in between, it says when. Of a column that is undefined at some of them, as 0/0,
+    all are of its defined values; how many are not is under ``"undefined"``. How many are infinite,
+    as 1/0, is under ``"infinite"``: extremes may be, mean and root mean square are of the others.
 
     Parameters
     ----------
