@@ -507,7 +507,8 @@ def _equilibrium(equations: EquationsOf, found: Found, held: Held | None) -> Equ
         )
         stability = "undecided" if stability != "unstable" or variation.symmetric else stability
     changes = changes_with_time(equations, at.q, at.lam[: equations.rows])
-    if len(variation.eigenvalues) or held is not None:
+    # Where nothing can move by itself, there are no small motions that could grow.
+    if len(variation.eigenvalues) or held is not None or not changes.now:
         notes += changes.notes_at_rest(stability)
         if changes.now:
             stability = "undecided"

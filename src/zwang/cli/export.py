@@ -129,7 +129,7 @@ def _looked_at(run: Run, every: float | None) -> str:
     else:
         sides = " and both sides of events" if with_sides(run) is not run else ""
         which = f"the {len(run)} saved states{sides}"
-    return f"Of {which}: between them values may be larger, a study looks there, too."
+    return f"Of {which}: extremes between them may be larger, and are those of a study."
 
 
 def _run(folder: Path, model: Path | None) -> Run:
