@@ -116,6 +116,39 @@ def test_the_error_is_estimated_across_events():
     assert 1e-12 < estimate.worst < 1e-4
 
 
+@pytest.mark.parametrize("save", [None, 0.1])
+@pytest.mark.parametrize("tolerance", [1e-5, 1e-6, 1e-7, 1e-8])
+def test_the_error_of_a_run_that_an_event_stops_is_estimated(tolerance, save):
+    """The second run stops a rounding earlier or later, which is the error of that time."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0))
+    events = {"low": zw.event("pin.angle", "stop", at=np.pi / 2)}
+    run = m.simulate(until=10.0, tolerance=tolerance, events=events, save=save)
+    estimate = run.error_estimate()
+    assert estimate.q.shape == run.q.shape
+    assert estimate.worst < 100.0 * tolerance
+    (truth,) = m.simulate(until=10.0, tolerance=1e-13, events=events).events
+    # Both are errors of one angle, whose rate is some 5 rad/s.
+    assert estimate.stop == pytest.approx(truth.t - run.t[-1], abs=0.1 * tolerance)
+
+
+def test_no_error_is_told_where_the_second_run_ends_much_earlier():
+    run = SYSTEM.simulate(
+        *START, until=4.0, tolerance=1e-7, events={"low": zw.event("x", "stop", at=0.0)}, save=0.05
+    )
+
+    def half_as_far(tolerance, times):
+        second = run.again(tolerance, times)
+        n = len(second) // 2
+        record = replace(second.events[-1], t=float(second.t[n]))
+        parts = {"t": second.t[:n], "q": second.q[:n], "v": second.v[:n]}
+        return replace(second, **parts, events=(record,))
+
+    with pytest.raises(zw.InputError, match="goes as far as the first"):
+        replace(run, again=half_as_far).error_estimate()
+
+
 # Work and energy. Balances are sums of local errors over the run; a thousand tolerances times the
 # energies of order ten is far below any of the works themselves.
 BALANCE = 1e-6

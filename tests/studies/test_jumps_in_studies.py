@@ -103,6 +103,16 @@ def test_a_jump_over_a_level_is_a_crossing_at_its_instant():
     assert crossing.of_pieces(pieces, [1.0]) == 1.0
     assert crossing.of_pieces(pieces, [-0.5]) == 2.0
     assert np.isnan(crossing.of_pieces(pieces, [3.0]))
+    settling = REDUCTIONS["settling_time"]
+    assert settling.of_pieces(pieces, [-1.0, 0.5]) == 2.0
+    assert settling.of_pieces(pieces[:2], [2.0, 0.5]) == 1.0
+    assert np.isnan(settling.of_pieces(pieces, [0.0, 0.5]))
+    assert settling.of_pieces(pieces, [0.0, 5.0]) == 0.0
+    assert all(
+        reduction.joined is not None
+        for reduction in REDUCTIONS.values()
+        if reduction.of in ("series", "energy")
+    )
     assert REDUCTIONS["integral"].of_pieces(pieces) == pytest.approx(1.0)
     assert REDUCTIONS["mean"].of_pieces(pieces) == pytest.approx(1.0 / 3.0)
     assert REDUCTIONS["range"].of_pieces(pieces) == 3.0

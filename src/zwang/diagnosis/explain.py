@@ -252,11 +252,12 @@ def inconsistent_error(scaled_one: ScaledTerms) -> InconsistentConstraintsError:
     part, conflict = found[0]
     rows, names, c = _in_given_rows(scaled_one, conflict.circuit)
     gap = float(c @ terms.constraint_rhs[list(rows)])
+    owners = _owners(names)
+    few = len(rows) <= FEW_ROWS or len(owners) == len(rows)
     if len(rows) == 1:
         what = f"constraint {names[0]}"
         reason = f"requires 0 = {number(gap)}, as its row of A is zero"
-    elif len(rows) > FEW_ROWS:
-        owners = _owners(names)
+    elif not few:
         what = f"constraints {listing(owners)}"
         reason = f"contradict each other: {len(rows)} of their equations cannot be met together"
     else:
@@ -269,7 +270,6 @@ def inconsistent_error(scaled_one: ScaledTerms) -> InconsistentConstraintsError:
     enough = [i for i in resolving_rows(part, b) if i in rows]
     if enough:
         value = float(terms.constraint_rhs[enough[-1]] - gap / c[rows.index(enough[-1])])
-        few = len(rows) <= FEW_ROWS
         each = [terms.name(i) for i in enough]
         each = each if few else _owners(each)
         which = f"any one of {listing(each, 'or')}" if len(each) > 1 else each[0]

@@ -9,6 +9,7 @@ import numpy as np
 
 from zwang.display import plain_number
 from zwang.results.determined import ONE_OF_MANY, STAR
+from zwang.results.held_means import Nodes, nodes_of
 from zwang.results.pieces import with_sides
 from zwang.results.tables import table_of
 from zwang.results.unbounded import unbounded_at
@@ -17,7 +18,7 @@ from zwang.terms import FloatArray
 if TYPE_CHECKING:
     from zwang.results.run import Run
 
-__all__ = ["mean_over_time", "rms_over_time", "summary_of", "summary_table"]
+__all__ = ["mean_over_time", "means", "rms_over_time", "summary_of", "summary_table"]
 
 #: Columns of the table for people.
 _SHOWN = ("least", "at", "greatest", "at", "mean", "RMS")
@@ -48,6 +49,23 @@ def rms_over_time(t: FloatArray, y: FloatArray) -> float:
     return float(np.sqrt(mean_over_time(t, y * y)))
 
 
+def means(
+    t: FloatArray, y: FloatArray, nodes: Nodes | None, between: FloatArray | None
+) -> tuple[float, float]:
+    """Root mean square and mean of values at saved times, or from those at nodes; else NaN.
+
+    Parameters
+    ----------
+    nodes : where parameters change along the run.
+    between : values at these; None where they cannot be had.
+    """
+    if nodes is None:
+        return rms_over_time(t, y), mean_over_time(t, y)
+    if between is None:
+        return float("nan"), float("nan")
+    return nodes.rms(between), nodes.mean(between)
+
+
 def summary_of(
     run: Run,
     channels: Sequence[str] | None = None,
@@ -63,25 +81,32 @@ def summary_of(
     all are of its defined values; how many are not is under ``"undefined"``. How many are infinite,
     as 1/0, is under ``"infinite"``: extremes may be, mean and root mean square are of the others.
 
+    Where controllers or events change parameters, forces jump, and means are those between the
+    saved states; where these are so many that it would take long they are NaN, but of states.
+
     Parameters
     ----------
     channels, every, degrees : as in `zwang.Run.to_csv`.
     """
-    sides = with_sides(run) if every is None else run
-    table = table_of(sides, channels, every, degrees=degrees)
-    found = {}
+    table = table_of(with_sides(run) if every is None else run, channels, every, degrees=degrees)
+    nodes, found = nodes_of(run, table.t), {}
+    finer = None if nodes is None else nodes.run
+    between = {} if finer is None else table_of(finer, channels, degrees=degrees).columns
+    states = {*run.system.coordinates, *run.system.velocities}
     for name, values in table.columns.items():
         missing, infinite = np.isnan(values), np.isinf(values)
         low = int(np.argmin(np.where(missing, np.inf, values)))
         high = int(np.argmax(np.where(missing, -np.inf, values)))
+        smooth = nodes is None or (finer is None and name in states)
+        rms, mean = means(table.t, values, None if smooth else nodes, between.get(name))
         found[name] = {
             "unit": table.units[name],
             "least": float(values[low]) if not missing.all() else float("nan"),
             "at_least": float(table.t[low]),
             "greatest": float(values[high]) if not missing.all() else float("nan"),
             "at_greatest": float(table.t[high]),
-            "mean": mean_over_time(table.t, values),
-            "rms": rms_over_time(table.t, values),
+            "mean": mean,
+            "rms": rms,
             "undefined": int(np.count_nonzero(missing)),
             "infinite": int(np.count_nonzero(infinite)),
             "values": len(values),

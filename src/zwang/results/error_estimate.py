@@ -24,6 +24,8 @@ TIGHTER = 0.01
 ROUNDING = 1e-12
 #: Least tolerance of a simulation.
 LEAST = 1e-14
+#: An event may stop the second run earlier than the first by this part of its time.
+EARLIER = 0.01
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,10 +35,13 @@ class ErrorEstimate(Displayed):
     Attributes
     ----------
     q, v : estimate minus saved state, shapes (nt, nq) and (nt, nv).
+    stop : how much later an event stopped the second run than this one [s], which is the error of
+        that time; infinite where it went on to its end, None for a run that no event stopped.
     """
 
     q: FloatArray
     v: FloatArray
+    stop: float | None = None
 
     @property
     def worst(self) -> float:
@@ -59,17 +64,23 @@ def error_estimate(run: Run) -> ErrorEstimate:
             advice="Compare with a run of half the step.",
         )
     # Two rows at one time are the two sides of an event, whose own time has an error: no place to
-    # compare states at. They get the estimate of the row before.
+    # compare states at. They get the estimate of the row before. So does what comes after an event
+    # that stops the second run a little earlier.
     times, first, count = np.unique(run.t, return_index=True, return_counts=True)
     plain = count == 1
-    second = _second_run(run, run.again, times[plain])
-    rows = first[plain]
+    second, common = _second_run(run, run.again, times[plain])
+    rows, there = first[plain][common], np.searchsorted(second.t, times[plain][common])
     at = np.clip(np.searchsorted(rows, np.arange(len(run.t)), side="right") - 1, 0, None)
-    return ErrorEstimate((second.q - run.q[rows])[at], (second.v - run.v[rows])[at])
+    stop, other = _stop_of(run), _stop_of(second)
+    later = None if stop is None else np.inf if other is None else other - stop
+    q, v = second.q[there] - run.q[rows], second.v[there] - run.v[rows]
+    return ErrorEstimate(q[at], v[at], later)
 
 
-def _second_run(run: Run, again: Callable[[float, FloatArray], Run], times: FloatArray) -> Run:
-    """The first of some other runs that goes as far as this one.
+def _second_run(
+    run: Run, again: Callable[[float, FloatArray], Run], times: FloatArray
+) -> tuple[Run, np.ndarray]:
+    """The first of some other runs that goes as far as this one, and which times it has.
 
     It is made in the coordinates of the system, where rounding may take over sooner than in those
     of the first.
@@ -77,12 +88,27 @@ def _second_run(run: Run, again: Callable[[float, FloatArray], Run], times: Floa
     told = ""
     for tolerance in _other_tolerances(run.settings.tolerance):
         second = again(tolerance, times)
-        if len(second) >= len(times):
-            return second
+        common = np.isin(times, second.t)
+        if common.all() or _stopped_a_little_earlier(run, second, common):
+            return second, common
         told = told or f"the second run {second.status}"
     raise InputError(
         "error estimate", must="have a second run that goes as far as the first", but=told
     )
+
+
+def _stopped_a_little_earlier(run: Run, second: Run, common: np.ndarray) -> bool:
+    """Whether an event stops both runs, and the second by no more than the error of its time."""
+    stop, other = _stop_of(run), _stop_of(second)
+    if stop is None or other is None or not common.any():
+        return False
+    return 0.0 <= stop - other <= EARLIER * (stop - run.t[0])
+
+
+def _stop_of(run: Run) -> float | None:
+    """When an event stopped a run; None if none did."""
+    stopped = run.finished and run.events and "by event" in run.status
+    return run.events[-1].t if stopped else None
 
 
 def _other_tolerances(tolerance: float) -> list[float]:

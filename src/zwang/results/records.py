@@ -337,6 +337,8 @@ def save(run: Run, path: Any) -> None:
     """Write a run as a whole; it can be read and verified, and there is nothing to resume."""
     if not len(run):
         raise InputError("run", must="have at least one saved state to be stored", but="has none")
+    from zwang.results.controllers_of_runs import sampled_of
+
     inactive = set(run.system.constraints) - set(run.segments[0].system.constraints)
     began, nq = run.segments[0].began, run.q.shape[1]
     t, y = (run.t[0], np.append(run.q[0], run.v[0])) if began is None else began[:2]
@@ -348,13 +350,18 @@ def save(run: Run, path: Any) -> None:
         events = describe_events(run.system, run.watched)
     record = run.force_record
     layout = None if record is None else record.layout
-    header = header_of(run.system, run.settings, scales, start, run.parameters, events, layout)
+    given, controllers, sets = sampled_of(run)
+    header = header_of(run.system, run.settings, scales, start, given, events, layout)
+    if controllers:
+        header["controllers"] = controllers
     store = Store.create(path, header, run.times, run.companions and run.companions())
     none = {"segments": 0, "events": 0, "ranks": 0}
     y = np.concatenate([run.q, run.v], axis=1)
     try:
         forces = None if record is None else record.arrays()
         news = {**news_of(run, none), **determinacy_news(run, record), "open": False}
+        if controllers:
+            news["controllers"] = {"sets": sets}
         store.commit([run.t], [y], news, None, forces)
         store.close(closing_attributes(run))
     finally:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zwang.display import Displayed
+from zwang.display import Displayed, counted
 from zwang.errors import NotIntegratedError, NotUniqueError, TooManyStepsError, ZwangError
 from zwang.formulations.gauss import certificate
 from zwang.integrators.settings import Drift
@@ -146,10 +146,16 @@ class Verification(Displayed):
         return self.ok
 
     def __str__(self) -> str:
-        looked = ", ".join(f"{count} {what}" for what, count in self.checked.items())
+        looked = ", ".join(_told(count, what) for what, count in self.checked.items())
         lines = [f"{self.verdict.value}: {looked or 'nothing'} checked"]
         lines += [f"  {finding}" for finding in self.findings]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def _told(count: int, what: str) -> str:
+    """A number and what it counts, which is in the plural: "1 state with forces"."""
+    thing, space, more = what.partition(" ")
+    return counted(count, thing.removesuffix("s"), thing) + space + more
 
 
 #: (segment, t, y, times) → states at the times, integrated from y at t.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
@@ -121,20 +121,37 @@ def _require_its_numbers(run: Run) -> None:
             ) from None
 
 
-def _other_numbers(run: Run, system: System) -> tuple[str, ...]:
-    """A note on numbers of the system that are others in the run, by which it is checked."""
-    own, differing = system.definition.parameters, []
+def _other_numbers(run: StoredRun, system: System) -> tuple[str, ...]:
+    """Notes on numbers of the system that are others in the run, by which it is checked."""
+    own, differing, controlled = system.definition.parameters, [], []
+    sets = run.stored.commits[-1].get("controllers", {}).get("sets", ())
     for name, value in run.segments[0].parameters.items() if run.segments else ():
         here, there = np.asarray(own[name], dtype=float), np.asarray(value, dtype=float)
         size = float(np.abs(here).max(initial=0.0))
-        if not np.allclose(there, here, rtol=0.0, atol=SAME_NUMBERS * size):
-            scalar = here.ndim == 0
-            differing.append(f"{name} is {there:.6g}, not {here:.6g}" if scalar else name)
-    if not differing:
-        return ()
-    few, more = differing[:LISTED], len(differing) - LISTED
-    listed = "; ".join(few) + (f"; and {more} more" if more > 0 else "")
-    return (f"checked with the numbers stored with the run; the system given has others: {listed}",)
+        if np.allclose(there, here, rtol=0.0, atol=SAME_NUMBERS * size):
+            continue
+        if name in sets:
+            controlled.append(name)
+            continue
+        scalar = here.ndim == 0
+        differing.append(f"{name} is {there:.6g}, not {here:.6g}" if scalar else name)
+    notes = []
+    if differing:
+        notes.append(
+            "checked with the numbers stored with the run; the system given has others: "
+            + _few(differing, "; ")
+        )
+    if controlled:
+        notes.append(
+            f"{_few(controlled, ', ')}: set by a controller, whatever the system given has there"
+        )
+    return tuple(notes)
+
+
+def _few(items: Sequence[str], between: str) -> str:
+    """The first of some items, and how many more there are."""
+    more = len(items) - LISTED
+    return between.join(items[:LISTED]) + (f"{between}and {more} more" if more > 0 else "")
 
 
 def verify(

@@ -46,12 +46,23 @@ from zwang.studies.reductions import (
 from zwang.studies.subject import Subject, unit_in_plan
 from zwang.terms import FloatArray
 
-__all__ = ["FAILED", "FINISHED", "MISSING", "REFUSED", "STATUS", "RunOutputs", "TaskResult"]
+__all__ = [
+    "BY_EVENT",
+    "FAILED",
+    "FINISHED",
+    "MISSING",
+    "REFUSED",
+    "STATUS",
+    "RunOutputs",
+    "TaskResult",
+]
 
 #: How a run of a study ended, as it is stored.
 FINISHED, FAILED, REFUSED, MISSING = 0, 1, 2, 255
 #: Reductions that have no value where their channel is unbounded.
 OF_ALL_VALUES = ("peak", "max", "min", "range", "mean", "rms", "integral")
+#: In the status of a run that an event stopped, which is finished.
+BY_EVENT = "by event"
 STATUS = {FINISHED: "finished", FAILED: "failed", REFUSED: "refused", MISSING: "missing"}
 
 
@@ -62,7 +73,8 @@ class TaskResult:
     Attributes
     ----------
     values : output → values (N,) or (N, nt).
-    status, reason : how each run ended; a sentence where it did not reach its end.
+    status, reason : how each run ended; a sentence where it did not reach its end, or an event
+        stopped it.
     work : steps, rejected steps and evaluations (N, 3).
     """
 
@@ -340,7 +352,7 @@ class RunOutputs:
         return np.unique(np.concatenate(grids))
 
     def _even_times(self) -> FloatArray:
-        """Times of the samples that peaks, means and others are made of: those of the plan, if finer.
+        """Times of the samples that peaks and means are made of: those of the plan, if finer.
 
         Even ones alone: between a sample that is near and one that is far a parabola tells little.
         """
@@ -442,6 +454,10 @@ class RunOutputs:
             (result.reason[here[k]],) = runs[k : k + 1].status
             if not result.work[here[k]].any():
                 result.status[here[k]] = REFUSED
+        for k in np.flatnonzero(finished).tolist() if self.subject.events else ():
+            (status,) = runs[k : k + 1].status
+            if BY_EVENT in status:
+                result.reason[here[k]] = status
         computed = {n: parameters[n] for n in self.plan.formulas if parameters[n].ndim == 1}
         values = _EnsembleValues(
             self,

@@ -39,6 +39,12 @@ __all__ = ["output_factor", "own_unit"]
 UnitOf = Callable[[str], str]
 
 _OF_ANGLES = {"sin", "cos", "tan", "asin", "acos", "atan", "exp", "log"}
+#: Unit of a channel, the unit that is made of it by hand, and by what.
+BY_HAND = (
+    ("rad", "deg", 180.0 / math.pi),
+    ("rad/s", "deg/s", 180.0 / math.pi),
+    ("rad/s", "rpm", 30.0 / math.pi),
+)
 #: Relative difference up to which two factors are the same.
 SAME = 1e-9
 
@@ -81,7 +87,8 @@ def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) 
     """The unit of an output where none is asked for.
 
     It is that of one channel, or of a reduction of one, or follows from all names of an expression
-    without numbers, which may have units, and without pi: an angle over 2 pi counts turns.
+    without numbers, which may have units, and without pi: an angle over 2 pi counts turns. An angle
+    or an angular rate alone, times what makes degrees or rpm of it, is in these.
 
     Parameters
     ----------
@@ -94,6 +101,8 @@ def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) 
     if isinstance(tree, ast.Call) and function_name(tree) in REDUCTIONS:
         own = REDUCTIONS[function_name(tree)].unit
         return unit_of(dotted(tree.args[0]) or "") if own is None else own
+    if (converted := _converted_angle(tree, unit_of)) is not None:
+        return converted
     if _has_numbers(tree) or any(dotted(node) in CONSTANTS for node in _expressions(tree)):
         return ""
     try:
@@ -102,6 +111,38 @@ def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) 
         return ""
     in_si = found.scale == 1.0 and any(found.dimension)
     return found.unit or (in_units(found.dimension) if in_si else "")
+
+
+def _converted_angle(tree: ast.expr, unit_of: UnitOf) -> str | None:
+    """The unit of an angle or a rate that is multiplied by hand, None of anything else."""
+    factor, measured = _factor_of(tree)
+    if measured is None or factor == 1.0:
+        return None
+    of_reduction = isinstance(measured, ast.Call) and function_name(measured) in REDUCTIONS
+    if not of_reduction or REDUCTIONS[function_name(measured)].unit is not None:
+        return None
+    unit = unit_of(dotted(measured.args[0]) or "")
+    for known, made, size in BY_HAND:
+        if unit == known and math.isclose(factor, size, rel_tol=SAME):
+            return made
+    return None
+
+
+def _factor_of(tree: ast.expr) -> tuple[float, ast.Call | None]:
+    """Numbers in a product, and the one call that they multiply; None where there is more in it."""
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, int | float):
+        return float(tree.value), None
+    if dotted(tree) in CONSTANTS:
+        return CONSTANTS[dotted(tree) or ""], None
+    if isinstance(tree, ast.Call):
+        return 1.0, tree
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult | ast.Div):
+        (a, left), (b, right) = _factor_of(tree.left), _factor_of(tree.right)
+        if isinstance(tree.op, ast.Mult) and (left is None or right is None):
+            return a * b, left or right
+        if isinstance(tree.op, ast.Div) and right is None and b != 0.0:
+            return a / b, left
+    return math.nan, None
 
 
 def _has_numbers(tree: ast.expr) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.display import counted
 from zwang.errors import InputError, MissingExtraError, UnknownNameError
 from zwang.studies.samples import GridSamples
 from zwang.terms import FloatArray
@@ -15,7 +16,7 @@ from zwang.view.plot_styles import figure_style, titled
 if TYPE_CHECKING:
     from zwang.studies.study import Study
 
-__all__ = ["ENOUGH", "KINDS", "plot_study"]
+__all__ = ["BEYOND", "ENOUGH", "KINDS", "color_scale", "plot_study"]
 
 KINDS = ("map", "scatter", "envelope", "histogram", "parallel")
 #: Runs that a picture shows at most, evenly spread over all.
@@ -26,6 +27,11 @@ FEW, ENOUGH = 100, 12
 TWO_COLUMNS = 178.0 / 86.0
 #: Parts of all runs that an envelope shows, and how much darker each is than the one around it.
 BANDS = ((0.0, 1.0, 0.12), (0.05, 0.95, 0.22), (0.25, 0.75, 0.35))
+#: Values that lie further from the middle half of all than so many times its width are beyond the
+#: scale of a map, if they are no more than this part of all.
+FAR, RARE = 10.0, 0.05
+#: Their color, which no other value has.
+BEYOND = "#d62728"
 #: Part of a colormap that is seen on white.
 DARK_ENOUGH = 0.85
 
@@ -153,6 +159,8 @@ def _without_values(names: Sequence[str]) -> InputError:
 
 def _map(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
     """An output over two quantities: a colored grid, or points where there is no grid."""
+    from matplotlib import colormaps
+
     if len(against) != 2:
         raise InputError(
             "map",
@@ -167,22 +175,50 @@ def _map(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
     bad = data["status"].values != 0
     for ax, name in zip(axes[0], names, strict=True):
         x, y, z = data[against[0]].values, data[against[1]].values, _scalar(data, name)
+        colors = colormaps["viridis"].with_extremes(over=BEYOND, under=BEYOND)
+        low, high, extend, note = color_scale(z)
+        scale = {"vmin": low, "vmax": high, "cmap": colors, "rasterized": True}
         if on_grid and isinstance(block, GridSamples):
             shape = [len(axis) for axis in block.axes]
             order = [block.names.index(n) for n in (against[1], against[0])]
             X, Y, Z = (a.reshape(shape).transpose(order) for a in (x, y, z))
-            drawn = ax.pcolormesh(X, Y, Z, shading="nearest", cmap="viridis", rasterized=True)
+            drawn = ax.pcolormesh(X, Y, Z, shading="nearest", **scale)
         else:
             some = _some(len(z), MOST_POINTS)
             size = 8 if len(some) > FEW else 60
-            drawn = ax.scatter(x[some], y[some], c=z[some], s=size, cmap="viridis", rasterized=True)
+            drawn = ax.scatter(x[some], y[some], c=z[some], s=size, **scale)
         if bad.any():
             ax.plot(x[bad], y[bad], "x", color="0.35", markersize=3, label="not finished")
             ax.legend(loc="upper right", fontsize="small")
-        figure.colorbar(drawn, ax=ax, label=_label(data, name))
+        figure.colorbar(drawn, ax=ax, label=_label(data, name), extend=extend)
+        if note:
+            ax.set_title(note, fontsize="small")
         ax.set_xlabel(_label(data, against[0]))
         ax.set_ylabel(_label(data, against[1]))
     return figure
+
+
+def color_scale(values: FloatArray) -> tuple[float | None, float | None, str, str]:
+    """Limits of a scale of colors, on which sides values are beyond them, and a note on these.
+
+    One value that is a thousand times the others would leave them in a single color.
+    """
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None, None, "neither", ""
+    first, third = np.quantile(values, [0.25, 0.75])
+    off = np.maximum(first - values, values - third)
+    far = off > FAR * (third - first)
+    if third == first or not far.any() or np.count_nonzero(far) > max(RARE * len(values), 1.0):
+        return None, None, "neither", ""
+    low, high = float(values[~far].min()), float(values[~far].max())
+    sides = values[far].min() < low, values[far].max() > high
+    count = int(np.count_nonzero(far))
+    ends = [x for x, side in zip((values.min(), values.max()), sides, strict=True) if side]
+    note = (
+        f"{counted(count, 'value')} beyond the scale, to {' and '.join(f'{x:.4g}' for x in ends)}"
+    )
+    return low, high, {(True, True): "both", (True, False): "min"}.get(sides, "max"), note
 
 
 def _scatter(study: Study, data: Any, names: list[str], against: list[str]) -> Any:

@@ -67,7 +67,7 @@ def last_valid(x: FloatArray) -> FloatArray:
 
 
 def at_least(kind: str, found: FloatArray, x: FloatArray) -> FloatArray:
-    """An extreme value (N,), or that of further samples (N, nt) if it is beyond; others as found."""
+    """An extreme value (N,), or that of further samples (N, nt) if beyond; others as found."""
     if kind not in ("peak", "max", "min", "range"):
         return found
     high = np.fmax.reduce(x, axis=1, initial=-np.inf, where=np.isfinite(x))
@@ -264,6 +264,17 @@ def _first_crossing_of(pieces: Pieces, level: float) -> float:
     return float("nan")
 
 
+def _settling_time_of(pieces: Pieces, level: float, band: float) -> float:
+    """Within the last piece that is outside at all, or at the instant at which it ends."""
+    following = float("nan")
+    for x, t in reversed(pieces):
+        if np.any(np.abs(x - level) > band):
+            found = float(_settling_time(x[None], t, level, band)[0])
+            return found if np.isfinite(found) else following
+        following = float(t[0])
+    return following
+
+
 def _drift_of(pieces: Pieces) -> float:
     first = pieces[0][0][0]
     return _size_of([(x - first, t) for x, t in pieces])
@@ -312,7 +323,12 @@ REDUCTIONS: dict[str, OutputReduction] = {
         _first_crossing_of,
     ),
     "settling_time": OutputReduction(
-        3, "series", _settling_time, "s", "when a channel last comes within a band of a level"
+        3,
+        "series",
+        _settling_time,
+        "s",
+        "when a channel last comes within a band of a level",
+        _settling_time_of,
     ),
     "energy_drift": OutputReduction(
         0, "energy", _drift, "J", "largest departure of the energy from its first value", _drift_of

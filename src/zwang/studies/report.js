@@ -18,6 +18,9 @@ function label(name) {
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(name); }
 
+/** Whether a run came to its end, or to an event that stops it. */
+function finished(i) { return D.status[i] === 'finished' || D.status[i] === 'stopped by event'; }
+
 function range(values) {
   let low = Infinity, high = -Infinity;
   for (const v of values) if (v !== null) { low = Math.min(low, v); high = Math.max(high, v); }
@@ -70,7 +73,7 @@ class Chart {
     const [a, b] = range(X), [p, q] = range(Y);
     const left = 64, right = 16, top = 14, bottom = 44;
     // A run that has no value, as it was refused, is a mark on the lower frame.
-    this.unknown = i => Y[i] === null && D.status[i] !== 'finished';
+    this.unknown = i => Y[i] === null && !finished(i);
     this.at = i => X[i] === null || (Y[i] === null && !this.unknown(i)) ? null :
       [left + (X[i] - a) / (b - a) * (width - left - right),
        this.unknown(i) ? height - bottom :
@@ -107,7 +110,7 @@ class Chart {
       const at = this.at(i);
       if (!at) continue;
       g.globalAlpha = few || D.status[i] !== 'finished' ? 0.9 : 0.6;
-      g.fillStyle = color(D.status[i] === 'finished' ? '--run' : '--bad');
+      g.fillStyle = color(D.status[i] === 'finished' ? '--run' : finished(i) ? '--stopped' : '--bad');
       if (this.unknown(i)) g.fillRect(at[0] - 1.5, at[1] - 7, 3, 14);
       else g.fillRect(at[0] - size / 2, at[1] - size / 2, size, size);
     }
@@ -141,7 +144,7 @@ function lines(number) {
 function choose(i) {
   chosen = i;
   charts.forEach(c => c.draw());
-  const number = D.run[i], finished = D.status[i] === 'finished';
+  const number = D.run[i];
   document.getElementById('number').value = number;
   const row = (name, text) => element('tr', [element('th', name), element('td', text)]);
   const rows = [...Object.keys(D.words).map(n => row(n, D.words[n][i])),
@@ -151,7 +154,7 @@ function choose(i) {
     element('div', element('table', element('tbody', rows)),
       { className: 'wide', tabIndex: 0, role: 'region', ariaLabel: 'values of the run' }),
   ];
-  if (!finished && D.reasons[number]) parts.splice(1, 0, element('p', D.reasons[number], { className: 'bad' }));
+  if (D.reasons[number]) parts.splice(1, 0, element('p', D.reasons[number], { className: finished(i) ? '' : 'bad' }));
   if (D.runs_again && D.status[i] !== 'refused') {
     parts.push(element('p', 'The same again, bit for bit, with all that a run has:'),
       element('pre', lines(number), { tabIndex: 0 }));

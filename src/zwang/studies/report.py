@@ -21,7 +21,7 @@ from zwang.arguments.values import path_of
 from zwang.display import typeset
 from zwang.errors import InputError, StoreError
 from zwang.results.determined import ONE_OF_MANY
-from zwang.studies.compute import STATUS
+from zwang.studies.compute import BY_EVENT, FINISHED, STATUS
 from zwang.studies.plots import ENOUGH
 from zwang.studies.reasons import by_reason
 
@@ -32,6 +32,8 @@ __all__ = ["write_report"]
 
 #: Runs that charts show at most, evenly spread; those that failed come first.
 MOST_SHOWN = 5000
+#: What is said of a run that finished as an event stopped it.
+STOPPED = "stopped by event"
 
 
 def write_report(study: Study, path: str | PathLike[str], *, overwrite: bool) -> Path:
@@ -58,7 +60,7 @@ def _page(study: Study) -> str:
     data, counts = study.arrays, study.counts()
     title = study.subject.model.name if study.subject.model is not None else "Study"
     facts = {
-        "runs": ", ".join(f"{n} {name}" for name, n in counts.items() if n),
+        "runs": ", ".join(f"{n} {name}" for name, n in counts.items() if n) + _stopped(data),
         "varies": ", ".join(study.plan.names),
         "keeps": ", ".join(x.name for x in study.outputs.variables()),
         **_doubts(study),
@@ -71,6 +73,7 @@ def _page(study: Study) -> str:
     return _TEMPLATE.format(
         title=escape(title),
         facts=_wide(f"<table>{rows}</table>", "the study"),
+        legend="; those that an event stopped are yellow" if _by_event(data).any() else "",
         reasons=_reasons(study),
         pictures=_pictures(study, data),
         plan=plan,
@@ -78,6 +81,17 @@ def _page(study: Study) -> str:
         style=files("zwang.studies").joinpath("report.css").read_text(encoding="utf-8"),
         script=files("zwang.studies").joinpath("report.js").read_text(encoding="utf-8"),
     )
+
+
+def _by_event(data: Any) -> np.ndarray:
+    """Which runs an event stopped, booleans (N,)."""
+    reasons = np.array([BY_EVENT in str(reason) for reason in data["reason"].values], dtype=bool)
+    return reasons & (data["status"].values == FINISHED)
+
+
+def _stopped(data: Any) -> str:
+    count = int(np.count_nonzero(_by_event(data)))
+    return f"; {count} of those that finished stopped by an event" if count else ""
 
 
 def _doubts(study: Study) -> dict[str, str]:
@@ -149,16 +163,20 @@ def _chart_data(study: Study, data: Any) -> dict[str, Any]:
     second = [first[0], [*outputs, "steps"][1]]
     if len(varied) > 1:  # where runs failed, or else how the output depends on the other quantity
         second = varied[:2] if len(bad) or not outputs else [varied[1], outputs[0]]
-    failed = study.failed
+    failed, stopped = study.failed, _by_event(data)
+    why = {int(i): str(data["reason"].values[i]) for i in shown if stopped[i]}
     return {
         "path": str(study.path),
         "stored": study.subject.text is not None,
         "runs_again": study.plan.compute == "run",
-        "reasons": {int(i): failed[int(i)] for i in bad if int(i) in failed},
+        "reasons": why | {int(i): failed[int(i)] for i in bad if int(i) in failed},
         "labels": {n: f"{n} at the end" for n in outputs if data[n].ndim > 1},
         "units": {name: typeset(data[name].attrs.get("units", "")) for name in names},
         "run": shown.tolist(),
-        "status": [STATUS[int(k)] for k in status[shown]],
+        "status": [
+            STOPPED if by_event else STATUS[int(k)]
+            for k, by_event in zip(status[shown], stopped[shown], strict=True)
+        ],
         "columns": columns,
         "words": words,
         "first": first,
@@ -172,7 +190,7 @@ _TEMPLATE = """<!doctype html>
 <title>{title}</title><style>{style}</style></head>
 <body><main><h1>{title}</h1>{facts}
 <h2>All runs</h2><p>Click a run to mark it in both charts and see its values; those that did not
-finish are red, on the lower edge where they have no value.</p>
+finish are red, on the lower edge where they have no value{legend}.</p>
 <div class="charts"><div id="one"></div><div id="two"></div></div>
 <div class="bar"><label>Number of a run <input id="number" type="number" min="0"></label></div>
 <div id="run" aria-live="polite"></div>

@@ -392,14 +392,18 @@ class Study:
             "compute": self.plan.compute,
             "versions": decisive_versions(),
             "model": "" if model is None else model.name,
+            **({"events": list(self.subject.own_events)} if self.subject.own_events else {}),
         }
 
     def require_same(self, store: StudyStore, advice: str = "Choose another output.") -> None:
         """Refuse a dataset of another plan, model or version."""
         if store.header["digest"] != self.digest:
             what = "plan" if store.header["plan_digest"] != self.plan.digest else "model"
-            of = f"another {what}" if advice != NEEDS_MODEL else "a Python model"
-            raise StoreError(f"study '{store.path}'", but=f"is of {of}", advice=advice)
+            of = f"of another {what}" if advice != NEEDS_MODEL else "of a Python model"
+            made, given = store.header.get("events", []), list(self.subject.own_events)
+            if what == "model" and advice == OF_MODEL and made != given:
+                of = f"of the model with {_events(made)}, and {_events(given)} were given"
+            raise StoreError(f"study '{store.path}'", but=f"is {of}", advice=advice)
         other = store.header["versions"]
         if other != decisive_versions() and store.missing():
             told = ", ".join(f"{name} {version}" for name, version in other.items())
@@ -443,7 +447,9 @@ class Study:
         layouts.append(
             ArrayLayout("status", "|u1", runs, {"long_name": "how it ended", **meanings})
         )
-        layouts.append(ArrayLayout("reason", "str", runs, {"long_name": "why it did not finish"}))
+        layouts.append(
+            ArrayLayout("reason", "str", runs, {"long_name": "why it did not finish, or stopped"})
+        )
         counted = ("steps", "rejected", "evaluations")
         return layouts + [
             ArrayLayout(name, "<i8", runs, {"long_name": f"number of {name}"}) for name in counted
@@ -688,6 +694,10 @@ def _holds_other_files(path: Path) -> bool:
         entry.name != RECORD and entry.suffix != UNFINISHED and not (entry / "c").is_dir()
         for entry in path.iterdir()
     )
+
+
+def _events(names: Sequence[str]) -> str:
+    return f"events {', '.join(map(repr, names))}" if names else "no events"
 
 
 def _named(name: str, unit: str) -> dict[str, str]:

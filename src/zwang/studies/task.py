@@ -41,7 +41,8 @@ __all__ = [
 
 #: Advice where a study is of a model that is not in its folder.
 NEEDS_MODEL = (
-    "Give the model in Python: zw.open_study(path, model). The numbers can be read without it: "
+    "Give the model in Python, with the events of the study if it has some: "
+    "zw.open_study(path, model, events={…}). The numbers can be read without it: "
     "xarray.open_zarr(path)."
 )
 #: Packages that decide the bits of results.

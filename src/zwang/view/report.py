@@ -15,6 +15,7 @@ from zwang.analysis.linearization import Linearization
 from zwang.analysis.statics import Equilibrium
 from zwang.display import counted
 from zwang.multibody.connections import bodies_in_words, connections, connections_in_words
+from zwang.results.held_means import nodes_of
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 from zwang.view import report_tables as tables
@@ -88,7 +89,7 @@ def report_html(
     """The report as text."""
     scene = _scene(run, frames, start, end, traces, forces=forces)
     whole = all_states(run, _even_times(run, scene, frames, start, end), start, end)
-    drawn = chart_states(whole)
+    drawn, nodes = chart_states(whole), nodes_of(run, whole.t)
     sheet = ChartSheet()
     charts = report_charts(sheet, run, drawn)
     head = title or _default_title(run)
@@ -103,8 +104,8 @@ def report_html(
 <h2>Over time</h2><div class="charts">{charts}</div>
 <p class="soft">{escape(_thinned(run, scene, whole, drawn))}
 <button type="button" class="tool csv-all">all as CSV</button></p>
-{tables.drivers(whole)}
-{tables.springs(whole)}
+{tables.drivers(whole, nodes)}
+{tables.springs(whole, nodes)}
 {tables.reactions(run, whole)}
 {tables.constraints(whole)}
 {_at_rest(modes, equilibria)}

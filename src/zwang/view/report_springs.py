@@ -9,7 +9,8 @@ import numpy as np
 
 from zwang.display import plain_number
 from zwang.errors import ZwangError
-from zwang.results.channel_summary import mean_over_time, rms_over_time
+from zwang.results.channel_summary import means
+from zwang.results.held_means import Nodes
 from zwang.results.run import Run
 from zwang.terms import FloatArray
 
@@ -65,13 +66,16 @@ def first_largest(values: FloatArray) -> int:
     return int(np.argmax(sizes >= (1.0 - SAME) * sizes.max()))
 
 
-def spring_rows(run: Run) -> list[list[str]]:
+def spring_rows(run: Run, nodes: Nodes | None = None) -> list[list[str]]:
     """Channel, peak with its time, RMS and mean of each, as cells."""
     rows = []
+    some = spring_series(nodes.run) if nodes is not None and nodes.run else []
+    between = {spring.channel: spring.values for spring in some}
     for spring in spring_series(run):
         y = spring.values
         peak = first_largest(y)
         cells = [plain_number(y[peak]), f"{run.t[peak]:.3g}"]
-        cells += [plain_number(f(run.t, y)) for f in (rms_over_time, mean_over_time)]
+        both = means(run.t, y, nodes, between.get(spring.channel))
+        cells += [plain_number(x) if np.isfinite(x) else "–" for x in both]
         rows.append([escape(spring.channel), spring.unit, *cells])
     return rows

@@ -13,7 +13,9 @@ from zwang.diagnosis.passport import Status
 from zwang.display import counted, plain_number, power_of_ten, without_rounding, written_out
 from zwang.errors import ZwangError
 from zwang.multibody.connections import bodies_in_words
-from zwang.results.channel_summary import mean_over_time, rms_over_time
+from zwang.results.channel_summary import means
+from zwang.results.controllers_of_runs import controllers_of, set_by_controllers
+from zwang.results.held_means import Nodes
 from zwang.results.mechanism_run import parts_of
 from zwang.results.model_digest import versions
 from zwang.results.resample import at_times
@@ -155,17 +157,24 @@ def reactions(run: Run, even: Run) -> str:
     return f"<h2>Reactions</h2>{_wide(made, 'reactions')}{_meaning(known.values())}"
 
 
-def drivers(even: Run) -> str:
-    """Effort, speed and power of what drives joint coordinates: peak and root mean square."""
+def drivers(even: Run, nodes: Nodes | None = None) -> str:
+    """Effort, speed and power of what drives joint coordinates: peak and root mean square.
+
+    Parameters
+    ----------
+    nodes : for means of what jumps where controllers change parameters.
+    """
     words = effort_words(even)
     if not words:
         return ""
     heading = f"<h2>{words.capitalize()}</h2>"
     rows = []
     try:
+        between = list(effort_series(nodes.run)) if nodes is not None and nodes.run else None
         for k, of in enumerate(effort_series(even)):
             y, pole = of.values, unbounded_at(even, of.channel)
-            peak, rms = first_largest(y), rms_over_time(even.t, of.values)
+            peak = first_largest(y)
+            rms, mean = means(even.t, y, nodes, None if between is None else between[k].values)
             rows.append(
                 [
                     escape(of.name) if k % 3 == 0 else "",
@@ -175,10 +184,10 @@ def drivers(even: Run) -> str:
                         [
                             plain_number(y[peak]),
                             f"{even.t[peak]:.3g}" if y[peak] else NOWHEN,
-                            plain_number(rms),
-                            plain_number(
-                                without_rounding(mean_over_time(even.t, y), rms, NO_FORCE)
-                            ),
+                            plain_number(rms) if np.isfinite(rms) else NOWHEN,
+                            plain_number(without_rounding(mean, rms, NO_FORCE))
+                            if np.isfinite(mean)
+                            else NOWHEN,
                         ]
                         if pole is None
                         else [UNBOUNDED, f"{pole:.3g}", UNBOUNDED, NOWHEN]
@@ -192,9 +201,9 @@ def drivers(even: Run) -> str:
     return f"{heading}{_wide(table(heads, rows, (3, 4, 5, 6), 'full'), words)}"
 
 
-def springs(even: Run) -> str:
+def springs(even: Run, nodes: Nodes | None = None) -> str:
     """Forces of springs and dampers: peak, root mean square and mean."""
-    rows = spring_rows(even)
+    rows = spring_rows(even, nodes)
     if not rows:
         return ""
     made = table(["force", "unit", "peak", AT, "RMS", "mean"], rows, (2, 3, 4, 5), "full")
@@ -339,8 +348,13 @@ def history(run: Run) -> str:
 
 
 def made_with(run: Run) -> str:
-    """Parameters, settings and versions, folded away."""
-    values = [[escape(name), escape(written_out(value))] for name, value in run.parameters.items()]
+    """Parameters, controllers, settings and versions, folded away."""
+    controllers = controllers_of(run)
+    by_controllers = set_by_controllers(run, controllers)
+    values = [
+        [escape(name), "set by a controller" if name in by_controllers else _number_of(value)]
+        for name, value in run.parameters.items()
+    ]
     chosen = [
         [escape(k), escape(power_of_ten(f"{v:g}") if isinstance(v, float) else str(v))]
         for k, v in run.settings.to_dict().items()
@@ -353,9 +367,22 @@ def made_with(run: Run) -> str:
         count += "" if run.mechanism is None else ", in SI units"
         made = _wide(table([], values), "parameters")
         folded = f"<details><summary>{count}</summary>{made}</details>"
+    if controllers:
+        heads = ["controller", "sampled every [s]", "first sample after [s]"]
+        every = [
+            [escape(name), f"{one['period']:g}", f"{one['offset']:g}"]
+            for name, one in controllers.items()
+        ]
+        made = _wide(table(heads, every, (1, 2)), "controllers")
+        count = counted(len(every), "controller")
+        folded += f"<details open><summary>{count}</summary>{made}</details>"
     made = _wide(table([], chosen), "settings")
     folded += f"<details><summary>settings</summary>{made}</details>"
     return folded + table([], packages)
+
+
+def _number_of(value: Any) -> str:
+    return escape(written_out(value))
 
 
 # --- pieces ---------------------------------------------------------------------------------------
