@@ -175,3 +175,32 @@ until = 0.5
 """)
     run = zw.read_model(path).simulate()
     assert run["x_dot"][-1] == pytest.approx(1 + 0.5 * (1 - 0.05 * 9.81), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("value", "advice"),
+    [
+        ("pin.force / 1000", "Write pin.force.magnitude, or pin.force.x for a component."),
+        ("[pin.angle, 2]", "Give each entry an output of its own."),
+    ],
+)
+def test_a_vector_is_refused_where_the_file_is_read(value, advice, tmp_path):
+    path = tmp_path / "rod.toml"
+    path.write_text(f"""
+[mechanism]
+plane = "xy"
+[body.rod]
+mass = 1
+inertia = 0.1
+position = [0.5, 0]
+[joint.pin]
+type = "revolute"
+bodies = ["ground", "rod"]
+at = [0, 0]
+[output]
+whole = {{ value = "norm(pin.force) / 1000", unit = "kN" }}
+F = {{ value = "{value}" }}
+""")
+    with pytest.raises(zw.ModelError, match=r"line 14, key output.F.value") as caught:
+        zw.read_model(path)
+    assert advice in str(caught.value)

@@ -202,6 +202,20 @@ def test_own_outputs_are_the_first_charts():
     assert np.allclose(first["series"][0]["values"], expected, rtol=1e-6, atol=1e-6)  # 32 bits
 
 
+def test_all_own_outputs_are_drawn_and_those_without_values_named():
+    m = zw.Mechanism(gravity=(0, 0, -10.0))
+    rod = m.body("rod", inertia=zw.inertia.rod(mass=1.0, length=1.0), position=(0.5, 0, 0))
+    m.revolute("pin", m.ground, rod, at=(0, 0, 0), axis="y")
+    names = [f"height{k}" for k in range(14)]
+    for name in names:
+        m.output(name, lambda c: c["rod.position.z"], unit="m")
+    m.output("load", lambda c: c["pin.force"])
+    html = report_html(m.simulate(until=0.5, save=0.125), frames=5)
+    charts = data_of(html, 1)["charts"]
+    assert [chart["title"] for chart in charts[:14]] == names
+    assert "Not drawn: output &#x27;load&#x27; must return one value" in html
+
+
 def driven_wheel():
     """A wheel that a motor brings from rest to 6 rad/s in one second: constant torque J·6."""
     m = zw.Mechanism(gravity=(0, 0, -9.81))
@@ -585,6 +599,15 @@ def test_errors_of_a_run_have_two_digits_among_energies():
     change = cells["sum, end minus start"]
     assert change == "0" or len(change.partition("e")[0].strip("\N{MINUS SIGN}")) <= 3
     assert cells["of that, work of ideal constraint forces"] == "0"
+
+
+def test_work_of_a_driver_is_told_as_that():
+    html = energy_balance(driven_wheel())
+    cells = dict(re.findall(r"<td>([^<]*)</td><td class=n>([^<]*)</td>", html))
+    # ½ J ω², with ω = 6 rad/s at the end.
+    assert float(cells["of that, work of drivers"].split()[0]) == pytest.approx(
+        0.25 * 36 / 2, rel=1e-3
+    )
 
 
 def test_curves_upon_each_other_are_seen_and_named():

@@ -14,6 +14,9 @@ from zwang.terms import FloatArray
 
 __all__ = ["expanded", "read_csv", "read_motion", "write_csv"]
 
+#: What names of a table of a run have behind them where the motion does not determine them.
+INDETERMINATE = " (indeterminate)"
+
 
 def expanded(of: Callable[[str], FloatArray], names: Iterable[str]) -> dict[str, FloatArray]:
     """Name → column; a vector has one for each of x, y, z."""
@@ -69,14 +72,31 @@ def read_csv(path: str | PathLike[str]) -> dict[str, FloatArray]:
     return dict(zip(names, np.array(rows).T, strict=True))
 
 
-def read_motion(path: str | PathLike[str]) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """Times and samples of quantities of a file, whose first column is ``t``."""
-    columns = read_csv(path)
-    first = next(iter(columns))
-    if first != "t" or len(columns) < 2:
+def read_motion(
+    path: str | PathLike[str], in_si: Callable[[str, str], float]
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Times and samples of quantities of a file, whose first column is ``t``.
+
+    Names may have units behind them, as ``t [s],pin.angle [deg]`` that tables of runs have.
+
+    Parameters
+    ----------
+    in_si : name and unit of a column → what its numbers are multiplied by.
+    """
+    columns: dict[str, FloatArray] = {}
+    found = read_csv(path)
+    for title, values in found.items():
+        name, bracket, unit = title.removesuffix(INDETERMINATE).partition("[")
+        unit = unit.strip().removesuffix("]").strip()
+        name = name.strip() if bracket else title
+        try:
+            columns[name] = values * in_si(name, unit) if unit else values
+        except InputError as error:
+            raise error.about(f"CSV file '{path}', line 1") from None
+    if next(iter(columns)) != "t" or len(columns) < 2:
         raise InputError(
             f"CSV file '{path}', line 1",
-            found=", ".join(columns),
-            expected="t, and then names of quantities such as pin.angle",
+            found=", ".join(found),
+            expected="t, and then names of quantities such as pin.angle or pin.angle [deg]",
         )
     return columns.pop("t"), columns

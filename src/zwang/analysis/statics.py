@@ -300,23 +300,39 @@ class Equilibrium(StationaryState):
         return [f"{n} = {x:.6g}" for n, x in zip(self.system.coordinates, self.q, strict=True)]
 
     def __str__(self) -> str:
-        lines = [f"Equilibrium, {self.stability}, found by {_how(self.method, self.steps)}."]
         pairs = self._place()
         if len(pairs) > 12:
             pairs = [*pairs[:12], f"and {len(pairs) - 12} more"]
-        lines.append(", ".join(pairs))
-        lines.append(f"Forces balance to {self.residual:.1e} of the largest.")
+        return "\n".join([self._head(), ", ".join(pairs), *self._facts()])
+
+    def without_place(self) -> str:
+        """The same without its coordinates, for where these are in a table."""
+        return "\n".join([self._head(), *self._facts()])
+
+    def _head(self) -> str:
+        if self._has_no_freedom:
+            return "Equilibrium without a degree of freedom: nothing moves by itself."
+        return f"Equilibrium, {self.stability}{_how(self.method, self.steps)}."
+
+    @property
+    def _has_no_freedom(self) -> bool:
+        """Whether constraints leave no displacement, without held values."""
+        of_dense = not self._equations.is_large
+        return of_dense and not len(self.stiffness) and not self.holding and not self.families
+
+    def _facts(self) -> list[str]:
+        lines = [f"Forces balance to {self.residual:.1e} of the largest."]
         lines += [f"One of a family: {words}." for words in self.families]
         for name, effort in self.holding.items():
             lines.append(f"{name} is held by {f'{effort:.6g} {effort_unit(name)}'.strip()}.")
         lines += [f"{str(one)[0].upper()}{str(one)[1:]}." for one in self.sticking]
-        return "\n".join([*lines, *self.notes])
+        return [*lines, *self.notes]
 
 
 def _how(method: str, steps: int) -> str:
     if method == AT_ONCE:
-        return f"looking: {AT_ONCE}"
-    return f"{method} in {steps} step{'s' if steps != 1 else ''}"
+        return ": the start is in static equilibrium"
+    return f", found by {method} in {steps} step{'s' if steps != 1 else ''}"
 
 
 def equilibrium(
@@ -509,9 +525,11 @@ def _equilibrium(
         )
         stability = "undecided" if stability != "unstable" or variation.symmetric else stability
     changes = changes_with_time(equations, at.q, at.lam[: equations.rows])
-    notes += changes.notes_at_rest(stability)
-    if changes.now:
-        stability = "undecided"
+    # Where nothing can move by itself, there are no small motions that could grow.
+    if len(variation.eigenvalues) or held is not None or not changes.now:
+        notes += changes.notes_at_rest(stability)
+        if changes.now:
+            stability = "undecided"
     families = [equations.motion_in_words(at.q, d) for d in neutral.T]
     words, directions = _sticking_families(equations, at, variation)
     holding = (

@@ -11,7 +11,7 @@ from zwang.multibody.marker import Joint, Marker
 from zwang.multibody.wrench import pose
 from zwang.terms import FloatArray
 
-__all__ = ["as_lengths", "gaps_by_name"]
+__all__ = ["as_lengths", "gap_unit", "gaps_by_name"]
 
 #: Joints whose first equation is that two points are apart by a length.
 LINKS = ("spherical_link", "revolute_spherical_link")
@@ -38,6 +38,23 @@ def as_lengths(parts: Parts, q: FloatArray, values: FloatArray, names: Sequence[
             # l² + 2 φ l − d² = 0, be l a number or a function of time
             result[i] = d + result[i] - np.hypot(result[i], d)
     return result
+
+
+def gap_unit(parts: Parts, name: str) -> str:
+    """Unit of a gap, with a space before it; empty where lengths and directions are together.
+
+    Parameters
+    ----------
+    name : of a joint or driver, or ``"hold NAME"``.
+    """
+    joint = parts.joints.get(name)
+    coordinate = name.removeprefix("hold ") if joint is None else joint.drives
+    of = coordinate.rpartition(".")[2] if "." in coordinate else ""
+    if of.startswith(("angle", "displacement")) and not of.endswith("_rate"):
+        return " rad" if of.startswith("angle") else " m"
+    kind = None if joint is None or joint.kind is None else joint.kind.name
+    of_points = ("revolute",) if parts.kind.plane is not None else ()
+    return " m" if kind in (*of_points, "spherical", *LINKS) else ""
 
 
 def _distance(parts: Parts, joint: Joint, q: FloatArray) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from zwang.arguments.values import angle_notes, number
 from zwang.assembly.contradiction import Subsets, irreducible_contradiction, with_a_loop
-from zwang.assembly.gaps import as_lengths, gaps_by_name
+from zwang.assembly.gaps import as_lengths, gap_unit, gaps_by_name
 from zwang.assembly.held_search import HeldSearch
 from zwang.assembly.joint_moves import off_by
 from zwang.assembly.newton import (
@@ -513,12 +513,14 @@ class AssemblyTable:
         gaps = gaps_by_name(group, owners, values)
         worst = max(gaps, key=lambda name: gaps[name])
         opened = self._open(group, owners, placed)
-        told = listing([f"{name} by {gap:.3g}" for name, gap in opened.items()])
+        positions = what == "configuration"
+        units = {name: gap_unit(self.parts, name) if positions else "" for name in group}
+        told = listing([f"{name} by {gap:.3g}{units[name]}" for name, gap in opened.items()])
         drivers = [name for name in group if name in self.equations.driver_names]
         joints = [self.parts.joints[name] for name in group if name in self.parts.joints]
-        unit = ""
+        unit = units[group[0]] if len(set(units.values())) == 1 else ""
         if what == "configuration" and len(joints) == len(group) and is_loop(joints):
-            unit = " m"
+            unit, units[worst] = " m", " m"
             found = f"the loop of joints {shortened(group)} cannot be closed"
             advice = "Move a body or a joint's point, or change a length"
         else:
@@ -529,6 +531,7 @@ class AssemblyTable:
             found += "contradict each other" if len(group) > 1 else "contradicts the placement"
             found += "" if irreducible else " (perhaps not all of them have a part in it)"
             advice = "Release one of these, or change its value"
+        mixed = ", of lengths [m] and angles [rad]" if positions and any(units.values()) else ""
         return AssemblyError(
             f"no {what} satisfies all joints and held values",
             nearest=nearest,
@@ -536,7 +539,7 @@ class AssemblyTable:
             group=group,
             likely=[*opened] or drivers,
             found=f"{found}; at the nearest {what} the gaps add up to {sum(gaps.values()):.3g}"
-            f"{unit}, the largest {gaps[worst]:.3g}{unit} in {worst}"
+            f"{unit or mixed}, the largest {gaps[worst]:.3g}{units[worst]} in {worst}"
             + (f"; as placed all of these hold but {told}" if told else ""),
             advice=f"{advice}; .nearest of this error is the nearest state.",
         )

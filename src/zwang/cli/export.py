@@ -11,6 +11,7 @@ from zwang.model_files.model import read_model
 from zwang.model_files.stored import load
 from zwang.results.channel_summary import summary_of, summary_table
 from zwang.results.determined import ONE_OF_MANY, determined
+from zwang.results.pieces import with_sides
 from zwang.results.run import Run
 
 __all__ = ["export", "plot"]
@@ -110,6 +111,7 @@ def export(
         facts = summary_of(run, channels or None, every, degrees=degrees)
         out.result({"run": str(folder), "summary": facts})
         out.say(summary_table(facts))
+        out.say(_looked_at(run, every))
         return
     target = table_path(folder, output)
     _write(run, target, channels or None, every, units=units, degrees=degrees)
@@ -118,6 +120,16 @@ def export(
     out.say(f"Wrote {target}.")
     if open_:
         out.say(f"{', '.join(open_)}: {ONE_OF_MANY[0].lower()}{ONE_OF_MANY[1:]}")
+
+
+def _looked_at(run: Run, every: float | None) -> str:
+    """Which states extremes and means are of."""
+    if every is not None:
+        which = f"states {every:g} s apart"
+    else:
+        sides = " and both sides of events" if with_sides(run) is not run else ""
+        which = f"the {len(run)} saved states{sides}"
+    return f"Of {which}: extremes between them may be larger, and are those of a study."
 
 
 def _run(folder: Path, model: Path | None) -> Run:

@@ -18,6 +18,7 @@ from zwang.cli.assembled import listed_moves, moved_in_words
 from zwang.cli.output import FAILURE, Printer
 from zwang.cli.run import read_given
 from zwang.cli.words import at_the_command_line
+from zwang.diagnosis.wording import listing
 from zwang.display import counted
 from zwang.errors import InputError, UnknownNameError, ZwangError
 from zwang.model_files.given_values import parsed_values
@@ -31,6 +32,8 @@ __all__ = ["check", "derive", "explain", "info", "verify"]
 
 #: Bodies whose masses are listed one by one.
 LISTED_MASSES = 12
+#: Joints with redundant rows that are named; of more `zwang explain` tells.
+NAMED_JOINTS = 12
 #: Energy [J] that a pendulum of 1 kg may gain or lose in a second at the default tolerance.
 ENERGY_OF_A_PENDULUM = 1e-6
 
@@ -79,6 +82,8 @@ def check(
     apart = ("model", "contradiction", "notes", *told_in_words)
     shown = {k: v for k, v in facts.items() if k not in apart}
     rows = {name.replace("_", " "): _shown(value) for name, value in shown.items()}
+    if facts["redundant_rows"]:
+        rows["redundant rows"] = _redundant(facts["redundant_rows"], explanation)
     if slight:
         told = moved_in_words(moves, model) if moves else listed_moves(slight)
         rows["moved to assemble"] += f": {told}"
@@ -95,6 +100,14 @@ def check(
         typer.echo(f"Error: a run is {facts['contradiction']}", err=True)
         raise typer.Exit(FAILURE)
     out.say(f"{path} has no errors.")
+
+
+def _redundant(count: int, explanation: Any) -> str:
+    """How many rows depend on others, and the joints that these are of."""
+    groups = getattr(explanation, "dependent_joints", ())
+    names = list(dict.fromkeys(name for group in groups for name in group.joints))
+    told = f", among those of {listing(names)}" if 0 < len(names) <= NAMED_JOINTS else ""
+    return f"{count}{told} (zwang explain names what can go)"
 
 
 def _bodies_and_joints(parts: Parts) -> dict[str, int]:

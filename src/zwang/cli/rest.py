@@ -55,7 +55,7 @@ def equilibrium(out: Printer, model: Model) -> None:
     else:
         facts["rates"] = dict(found.rates)
     out.result(facts)
-    out.say(str(found))
+    out.say(found.without_place() if isinstance(found, Equilibrium) and told else str(found))
     if told:
         out.say("")
         lengths = [np.abs(value).max() for _, value, unit in told if unit == "m"]

@@ -17,10 +17,12 @@ from zwang.assembly.large_moves import BodyMove, large_moves
 from zwang.cli.assembled import moved_in_words
 from zwang.cli.output import FAILURE, STOPPED, Printer
 from zwang.cli.words import at_the_command_line
+from zwang.display import plain_number
 from zwang.errors import InputError
 from zwang.model_files.given_values import parsed_values, units_left_out
 from zwang.model_files.missing_mass import mass_notes
 from zwang.model_files.model import Model, read_model
+from zwang.results.event_rows import with_instants
 from zwang.simulation.notes import OFF
 from zwang.simulation.progress import EnsembleProgress, Progress, Report, reporting
 
@@ -178,6 +180,7 @@ def summary(
         "start": float(run.t[0]) if len(run) else None,
         "end": float(run.t[-1]) if len(run) else None,
         "saved_states": len(run),
+        "states_beside_events": len(with_instants(run)[0]) - len(run),
         "steps": run.counts.steps,
         "rejected_steps": run.counts.rejected,
         "evaluations": run.counts.evaluations,
@@ -201,10 +204,11 @@ def _rows(facts: dict[str, Any]) -> dict[str, str]:
         "status": facts["status"],
         "steps": f"{facts['steps']} ({facts['rejected_steps']} rejected)",
         "evaluations": str(facts["evaluations"]),
-        "saved states": str(facts["saved_states"]),
+        "saved states": f"{facts['saved_states']}{_beside(facts['states_beside_events'])}",
         "worst residual": f"{facts['worst_residual']:.1e}",
         "energy": f"{facts['energy_at_start']:.6g} J at the start, "
-        f"{facts['energy_at_end']:.6g} J at the end (range {facts['energy_range']:.1e} J)",
+        f"{facts['energy_at_end']:.6g} J at the end "
+        f"(range of saved states {plain_number(facts['energy_range'], 4)} J)",
         "redundant equations": _redundancy(facts["rank_events"], facts["start"]),
         "events": _counted(facts["events"], lambda e: f"{e['name']} at {e['t']:.4g} s"),
         "time": f"{facts['seconds']:.2f} s, preparation included",
@@ -217,6 +221,11 @@ def _rows(facts: dict[str, Any]) -> dict[str, str]:
     for k, note in enumerate(facts["notes"]):
         rows["warning" if note.startswith(OFF) else f"note {k + 1}"] = note
     return rows
+
+
+def _beside(count: int) -> str:
+    """States that are kept besides the saved ones, which `zwang verify` counts too."""
+    return f" and {count} beside events" if count else ""
 
 
 def _redundancy(events: list[dict[str, Any]], start: float | None) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+import numpy as np
+
 from zwang.cli.output import Printer
 from zwang.display import plain_number, typeset
 from zwang.errors import InputError, MissingExtraError
@@ -16,6 +18,7 @@ from zwang.results.determined import ONE_OF_MANY
 from zwang.studies.dataset import RECORD
 from zwang.studies.study import Study, open_study
 from zwang.studies.subject import unit_as_written, unit_in_plan
+from zwang.studies.table import study_columns
 
 __all__ = [
     "TABLES",
@@ -58,7 +61,7 @@ def results(found: Study) -> dict[str, Any]:
     if found.plan.count <= SHOWN:
         table = _last_values(found)
         facts["results"] = {
-            str(name): column.astype(object).where(column.notna(), None).tolist()
+            name: [None if isinstance(x, float) and np.isnan(x) else x for x in column]
             for name, column in table.items()
         }
     return facts
@@ -71,7 +74,7 @@ def say_results(out: Printer, found: Study) -> None:
     if found.plan.count <= SHOWN:
         table = _last_values(found, units=True)
         if set(table["status"]) == {"finished"}:
-            table = table.drop(columns="status")
+            del table["status"]
         out.say(_printed(table))
     else:
         out.say(_statistics(found, found.statistics()))
@@ -89,22 +92,27 @@ def _say_doubts(out: Printer, found: Study, names: list[str] | None = None) -> N
         out.say(f"{', '.join(open_)}: {ONE_OF_MANY[0].lower()}{ONE_OF_MANY[1:]}")
 
 
-def _last_values(found: Study, *, units: bool = False) -> Any:
+def _last_values(found: Study, *, units: bool = False) -> dict[str, list[Any]]:
     """A line for each run: what varies, outputs and how it ended."""
-    table = found.to_pandas(units=units).drop(columns="reason")
-    table = table[~table.index.duplicated(keep="last")]
-    return _as_planned(found, table) if units else table
+    table = study_columns(found, units=units)
+    numbers, table = table["run"], {n: x for n, x in table.items() if n not in ("run", "reason")}
+    last = np.append(numbers[1:] != numbers[:-1], [True] * min(len(numbers), 1))
+    kept = {name: column[last].tolist() for name, column in table.items()}
+    return _as_planned(found, kept) if units else kept
 
 
-def _as_planned(found: Study, table: Any) -> Any:
+def _as_planned(found: Study, table: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """The table with what varies in the units of the plan: degrees where it has degrees."""
-    titles = list(table.columns)
-    for k, name in enumerate(found.plan.names):
-        unit = unit_as_written(found.plan, name)
-        if unit and titles[k] != f"{name} [{unit}]" and table.iloc[:, k].dtype == float:
-            table = table.assign(**{titles[k]: table.iloc[:, k] / quantity(f"1 {unit}", None)})
-            titles[k] = f"{name} [{unit}]"
-    return table.set_axis(titles, axis=1)
+    names, result = found.plan.names, {}
+    for k, (title, column) in enumerate(table.items()):
+        unit = unit_as_written(found.plan, names[k]) if k < len(names) else ""
+        own = f"{names[k]} [{unit}]" if unit else title
+        if own != title and all(isinstance(value, float) for value in column):
+            factor = quantity(f"1 {unit}", None)
+            result[own] = [value / factor for value in column]
+        else:
+            result[title] = column
+    return result
 
 
 def _planned(found: Study, name: str, value: Any) -> str:
@@ -117,13 +125,30 @@ def _planned(found: Study, name: str, value: Any) -> str:
     return f"{value:.6g} {typeset(unit_in_plan(found.subject, found.plan, name))}".rstrip()
 
 
-def _printed(table: Any) -> str:
+def _printed(table: dict[str, list[Any]]) -> str:
     """Columns to the width of the terminal, those that do not fit below."""
-    width = max(shutil.get_terminal_size((WIDE, 24)).columns, 40)
-    text = table.rename_axis(None).to_string(
-        float_format=lambda x: plain_number(x, 6), line_width=width, na_rep="–"
-    )
-    return "\n".join(f"  {line}".rstrip() for line in text.split("\n"))
+    width = max(shutil.get_terminal_size((WIDE, 24)).columns, 40) - 2
+    count = max(map(len, table.values()), default=0)
+    first = [str(k) for k in ("", *range(count))]
+    first = [cell.ljust(max(map(len, first))) for cell in first]
+    parts: list[list[str]] = []
+    room = 0
+    for title, column in table.items():
+        cells = [title, *map(_cell, column)]
+        wide = max(map(len, cells))
+        if not parts or room < wide + 2:
+            parts.append(first)
+            room = width - len(first[0])
+        parts[-1] = [f"{a}  {b.rjust(wide)}" for a, b in zip(parts[-1], cells, strict=True)]
+        room -= wide + 2
+    return "\n\n".join("\n".join(f"  {line}".rstrip() for line in part) for part in parts)
+
+
+def _cell(value: Any) -> str:
+    """A value in a table; a stroke where there is none."""
+    if not isinstance(value, float):
+        return str(value)
+    return plain_number(value, 6) if np.isfinite(value) else "–"
 
 
 def _statistics(found: Study, facts: Mapping[str, Mapping[str, Any]]) -> str:
@@ -206,7 +231,7 @@ def export_study(
     _require_none(refused)
     found = open_study(folder, model)
     if listed:
-        data = found.dataset
+        data = found.arrays
         kept = [*found.plan.names, *(x.name for x in found.outputs.variables())]
         columns = {n: data[n].attrs.get("units", "") for n in kept}
         open_ = [x.name for x in found.outputs.variables() if not x.determinate]

@@ -12,6 +12,7 @@ import typer
 from zwang.cli.output import STOPPED, Printer
 from zwang.cli.study import TABLES, require_table, results, say_results, write_table
 from zwang.errors import InputError
+from zwang.studies.by_constants import simulated
 from zwang.studies.reasons import by_reason
 from zwang.studies.refine import refine
 from zwang.studies.study import Study, clock, study
@@ -168,9 +169,9 @@ def _estimate(out: Printer, found: Study, workers: int | None) -> None:
         began = perf_counter()
         if attempt:
             for k in range(0, tried, 8):
-                found.outputs.simulate(found.plan.rows(k * step, min(k * step + 8, count)))
+                simulated(found.outputs, found.plan.rows(k * step, min(k * step + 8, count)))
         else:
-            found.outputs.simulate(found.plan.rows(0, 1))
+            simulated(found.outputs, found.plan.rows(0, 1))
         spent = perf_counter() - began
     each = spent / tried
     threads = workers or os.cpu_count() or 1

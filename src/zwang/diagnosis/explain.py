@@ -45,6 +45,9 @@ __all__ = [
     "not_unique_error",
 ]
 
+#: Rows of a conflict that are written out with their factors; of more the constraints are named.
+FEW_ROWS = 6
+
 
 @known_keywords()
 def explain(
@@ -249,9 +252,14 @@ def inconsistent_error(scaled_one: ScaledTerms) -> InconsistentConstraintsError:
     part, conflict = found[0]
     rows, names, c = _in_given_rows(scaled_one, conflict.circuit)
     gap = float(c @ terms.constraint_rhs[list(rows)])
+    owners = _owners(names)
+    few = len(rows) <= FEW_ROWS or len(owners) == len(rows)
     if len(rows) == 1:
         what = f"constraint {names[0]}"
         reason = f"requires 0 = {number(gap)}, as its row of A is zero"
+    elif not few:
+        what = f"constraints {listing(owners)}"
+        reason = f"contradict each other: {len(rows)} of their equations cannot be met together"
     else:
         what = f"constraints {listing(names)}"
         reason = (
@@ -262,13 +270,20 @@ def inconsistent_error(scaled_one: ScaledTerms) -> InconsistentConstraintsError:
     enough = [i for i in resolving_rows(part, b) if i in rows]
     if enough:
         value = float(terms.constraint_rhs[enough[-1]] - gap / c[rows.index(enough[-1])])
-        which = listing([terms.name(i) for i in enough], "or")
-        which = f"any one of {which}" if len(enough) > 1 else which
-        advice = f"Drop {which}; or give {terms.name(enough[-1])} the right side {number(value)}."
+        each = [terms.name(i) for i in enough]
+        each = each if few else _owners(each)
+        which = f"any one of {listing(each, 'or')}" if len(each) > 1 else each[0]
+        other = f"; or give {terms.name(enough[-1])} the right side {number(value)}" if few else ""
+        advice = f"Drop {which}{other}."
     else:
         drop = listing([terms.name(i) for i in rows_to_drop(part, b)])
         advice = f"There are more conflicts; dropping {drop} removes all. zwang.explain lists them."
     return InconsistentConstraintsError(what, rows=rows, names=names, but=reason, advice=advice)
+
+
+def _owners(names: Sequence[str]) -> list[str]:
+    """Constraints and joints that rows are of, each once."""
+    return list(dict.fromkeys(name.partition("[")[0] for name in names))
 
 
 def indefinite_error(scaled_one: ScaledTerms) -> InputError:

@@ -148,6 +148,10 @@ class Item(Comparable):
                 elif table.name in _NAMED and entry.name in told:
                     rank = 1 if entry.name in likely else 2
                     places.append((rank, -entry.line, entry.dotted))
+        if asking != "start" and asking in self and "hold" in self[asking]:
+            inside = self[asking]["hold"]
+            hits = inside if isinstance(inside.value, dict) else ()
+            places += [(0, -x.line, x.dotted) for x in hits if x.name in held]
         whole = self.under(asking if asking in self else "system")
         found = [(-line, key) for _, line, key in sorted(places)] or [(whole.line, whole.dotted)]
         return error.located(self.document.file, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from zwang.errors import ModelError
 from zwang.model_files.dimensions import Measured, NamesMeasured, require_unit
@@ -17,8 +18,12 @@ from zwang.model_files.units import (
     quantity,
     unit_of,
 )
+from zwang.model_files.units_of_parts import unit_of_part
 
-__all__ = ["value_watched"]
+if TYPE_CHECKING:
+    from zwang.multibody.frozen import Parts
+
+__all__ = ["require_no_dimensions", "value_watched"]
 
 
 def value_watched(
@@ -52,6 +57,33 @@ def value_watched(
     if plain or wanted is None or not (unit or any(wanted)) or own == wanted:
         return at
     raise _of_another_kind(item, watched, unit or in_units(wanted))
+
+
+def require_no_dimensions(item: Item, values: Mapping[str, Any], parts: Parts) -> None:
+    """Refuse to set a parameter that numbers of the mechanism were read with, at its line."""
+    geometry = parts.geometry
+    for name in values:
+        if geometry is None or name not in geometry.names:
+            continue
+        defaults = {n: parts.parameters[n] for n in geometry.names}
+        numbers = [n for n in sorted(geometry.derived) if name in geometry.sources(n, defaults)]
+        forces = {element.name for element in parts.forces}
+        advice = "Begin another simulation with other dimensions."
+        if numbers and all(
+            number.rpartition(".")[0] in forces and unit_of_part(parts, number) not in ("", "m")
+            for number in numbers
+        ):
+            written = " and ".join(numbers)
+            told = ", ".join(f'"{number}" = …' for number in numbers)
+            advice = f"Give {written} without {name}, and write set = {{ {told} }}."
+        raise item[name].error(
+            must="be no parameter that numbers of the mechanism follow from",
+            but=f"{' and '.join(numbers[:3])} follow{'s' * (len(numbers) == 1)} from {name}"
+            if numbers
+            else None,
+            found=None if numbers else name,
+            advice=advice,
+        )
 
 
 def _dimension(text: str, names: NamesMeasured) -> Dimension | None:

@@ -380,15 +380,16 @@ class Model:
                 expected="[inverse_dynamics] with actuators = […]", but="there is no such table"
             )
         values = {**self.simulation.choices.get("parameters", {}), **(parameters or {})}
+        notes: list[str] = []
         if isinstance(motion, str | PathLike):
-            from zwang.analysis.columns import read_motion
+            from zwang.model_files.motion_tables import motion_of_table
 
-            motion = read_motion(motion)
+            motion, notes = motion_of_table(motion)
         given = self.start_conditions
         if start is None and (given.request or given.q is not None):
             start = self.start(parameters)
         with self.telling("inverse_dynamics", given=("motion", "quantity", "times")):
-            return self.system.inverse_dynamics(
+            found = self.system.inverse_dynamics(
                 motion,
                 table.get("actuators", ()) if actuators is None else actuators,
                 rule or table.get("rule", "least norm"),
@@ -396,6 +397,7 @@ class Model:
                 start=start,
                 parameters=values,
             )
+        return replace(found, notes=(*notes, *found.notes)) if notes else found
 
     def _path(self) -> tuple[Any, Any]:
         """Times, or a driver with its values, of the table ``[kinematics]``."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from zwang.errors import InputError
 from zwang.model_files.document import Item
 from zwang.model_files.formulas import Definitions, Formula, Scope, names_used
 from zwang.multibody.frozen import Parts
 from zwang.multibody.joint_coordinates import Channels
 from zwang.results.channel_catalog import PARTS, catalog
+from zwang.tracing.symbol import symbols_of
 
-__all__ = ["MechanismNames", "channel_formula", "channel_units"]
+__all__ = ["MechanismNames", "channel_formula", "channel_units", "require_one_value"]
 
 
 class MechanismNames:
@@ -57,6 +61,55 @@ def channel_formula(
     used = tuple(name for name in names_used(item, definitions) if name in channels)
     values = partial(_values, used, parameters)
     return Formula(item, ("c", "t", "p"), scope, definitions, values, unit)
+
+
+def require_one_value(
+    item: Item, function: Formula, channels: Mapping[str, str], parameters: Mapping[str, Any]
+) -> None:
+    """Refuse an output that is a vector, which has no place in a table.
+
+    Parameters
+    ----------
+    channels : those that it may use, parts of vectors among them.
+    parameters : name → value.
+    """
+    import casadi as ca
+
+    vectors = {name.removesuffix(".magnitude") for name in channels if name.endswith(".magnitude")}
+    symbols = _SomeValues(vectors & channels.keys())
+    (t,) = symbols_of(ca.SX.sym("t"))
+    try:
+        count = np.size(np.array(function(c=symbols, t=t, p=parameters), dtype=object))
+    except InputError:
+        return  # the sentence is told with the place of what is wrong
+    if count == 1:
+        return
+    advice = "Give each entry an output of its own."
+    used = [name for name in symbols.asked if name in vectors]
+    if used:
+        advice = f"Write {used[0]}.magnitude, or {used[0]}.x for a component."
+    where = item["value"] if isinstance(item.value, dict) else item
+    raise where.error(expected="one number", but=f"it has {count}", advice=advice)
+
+
+class _SomeValues(Mapping[str, Any]):
+    """Channels as symbols, of which the names are taken."""
+
+    def __init__(self, vectors: Iterable[str]) -> None:
+        self._vectors, self.asked = frozenset(vectors), list[str]()
+
+    def __getitem__(self, name: str) -> Any:
+        import casadi as ca
+
+        self.asked.append(name)
+        entries = symbols_of(ca.SX.sym("c", 3))
+        return entries if name in self._vectors else entries[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._vectors)
+
+    def __len__(self) -> int:
+        return len(self._vectors)
 
 
 def _values(

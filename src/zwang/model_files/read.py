@@ -12,7 +12,7 @@ from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.cases import require_cases
 from zwang.model_files.dimensions import Measured
 from zwang.model_files.document import Item, blaming, parse
-from zwang.model_files.event_values import value_watched
+from zwang.model_files.event_values import require_no_dimensions, value_watched
 from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions, names_used, time_formula
 from zwang.model_files.geometry import FileConstants
@@ -20,7 +20,12 @@ from zwang.model_files.layout import ANALYSIS_TABLES, FILE, MECHANISM_ONLY, SYST
 from zwang.model_files.mechanisms import mechanism_of
 from zwang.model_files.model import Model, SimulationRequest, Start
 from zwang.model_files.output_units import unit_of_output
-from zwang.model_files.outputs import MechanismNames, channel_formula, channel_units
+from zwang.model_files.outputs import (
+    MechanismNames,
+    channel_formula,
+    channel_units,
+    require_one_value,
+)
 from zwang.model_files.systems import StateNames, state_formula, system_of
 from zwang.model_files.units import dimension_of_text, is_quantity
 from zwang.multibody.joint_coordinates import Channels
@@ -217,7 +222,7 @@ def _own_outputs(
     root: Item,
     values: Mapping[str, Any],
     known: dict[str, str],
-    parameters: tuple[str, ...],
+    parameters: Mapping[str, Any],
     given: Definitions,
 ) -> Iterator[OwnOutput]:
     """Outputs of a file in its order; each may use those before it."""
@@ -226,7 +231,8 @@ def _own_outputs(
         item = root["output"][name]
         if name in known:
             raise item.error(f"{name!r}, a channel too", "a unique name")
-        function = channel_formula(entries["value"], known, parameters, given)
+        function = channel_formula(entries["value"], known, tuple(parameters), given)
+        require_one_value(item, function, known, parameters)
         unit = unit_of_output(item, entries.get("unit"), known, given)
         told = entries.get("description", "output")
         with blaming(item):
@@ -242,7 +248,7 @@ def _outputs(
         return
     parts = mechanism.parts
     known = channel_units(MechanismNames(parts, {}), parts)
-    for o in _own_outputs(root, values, known, tuple(parts.parameters), definitions):
+    for o in _own_outputs(root, values, known, parts.parameters, definitions):
         with blaming(root["output"][o.name]):
             mechanism.output(o.name, o.function, unit=o.unit, description=o.description)
 
@@ -251,7 +257,7 @@ def _with_outputs(
     root: Item, values: Mapping[str, Any], system: System, definitions: Definitions
 ) -> System:
     """A system of functions with the outputs of its file."""
-    known, parameters = channel_units(system, None), tuple(system.definition.parameters)
+    known, parameters = channel_units(system, None), system.definition.parameters
     found = {o.name: o for o in _own_outputs(root, values, known, parameters, definitions)}
     return System.of(replace(system.definition, outputs=found))
 
@@ -270,6 +276,8 @@ def _event(
         if "bounce" in given:
             actions.append(bounce(given["bounce"]))
         if "set" in given:
+            if model[0] is not None:
+                require_no_dimensions(item["set"], given["set"], model[0].parts)
             actions.append(set_parameters(**given["set"]))
         if "on" in given or "off" in given:
             actions.append(switch(on=given.get("on", ()), off=given.get("off", ())))

@@ -10,6 +10,7 @@ import numpy as np
 from zwang.display import plain_number
 from zwang.results.determined import ONE_OF_MANY, STAR
 from zwang.results.held_means import Nodes, nodes_of
+from zwang.results.pieces import with_sides
 from zwang.results.tables import table_of
 from zwang.results.unbounded import unbounded_at
 from zwang.terms import FloatArray
@@ -75,10 +76,10 @@ def summary_of(
     """Column → unit, least and greatest value with their times, mean and root mean square.
 
     And whether the motion determines it; else it is one admissible value among many. Extremes are
-    those of the saved states, or of the times asked for; where a channel is unbounded in between,
-    it says when. Of a column that is undefined at some of them, as 0/0, all are of its defined
-    values; how many are not is under ``"undefined"``. How many are infinite, as 1/0, is under
-    ``"infinite"``: extremes may be, mean and root mean square are of the others.
+    those of the saved states and both sides of events, or of the times asked for; where a channel
+    is unbounded in between, it says when. Of a column that is undefined at some of them, as 0/0,
+    all are of its defined values; how many are not is under ``"undefined"``. How many are infinite,
+    as 1/0, is under ``"infinite"``: extremes may be, mean and root mean square are of the others.
 
     Where controllers or events change parameters, forces jump, and means are those between the
     saved states; where these are so many that it would take long they are NaN, but of states.
@@ -87,7 +88,7 @@ def summary_of(
     ----------
     channels, every, degrees : as in `zwang.Run.to_csv`.
     """
-    table = table_of(run, channels, every, degrees=degrees)
+    table = table_of(with_sides(run) if every is None else run, channels, every, degrees=degrees)
     nodes, found = nodes_of(run, table.t), {}
     finer = None if nodes is None else nodes.run
     between = {} if finer is None else table_of(finer, channels, degrees=degrees).columns

@@ -165,6 +165,12 @@ class Runs(Sequence[Run]):
             result[i] = run.finished
         return result
 
+    @property
+    def parted(self) -> list[int]:
+        """Numbers of runs with events, samples of controllers or switches, in several segments."""
+        own = self._own.items()
+        return sorted(i for i, run in own if isinstance(run, Run) and len(run.segments) > 1)
+
     def arrays(self, count: int) -> EnsembleArrays:
         """Saved states, work and outcome of all runs as arrays, without a `Run` for each.
 

@@ -25,12 +25,24 @@ from zwang.simulation.ensemble_arrays import EnsembleArrays
 from zwang.simulation.ensemble_runs import Runs
 from zwang.simulation.options import choices_of
 from zwang.studies.expressions import calls_in, dotted, evaluated, function_name, names_in
-from zwang.studies.finer import SAMPLES_PER_STEP, finer_value, unresolved
+from zwang.studies.finer import (
+    SAMPLES_PER_STEP,
+    finer_value,
+    pieces_of,
+    unresolved,
+    unresolved_pieces,
+)
 from zwang.studies.initial_states import initial_states
 from zwang.studies.output_units import output_factor, own_unit
 from zwang.studies.outputs import OutputRequest
 from zwang.studies.plan import RESOLUTION, StudyPlan, located
-from zwang.studies.reductions import REDUCTIONS, OutputReduction, at_least, last_valid
+from zwang.studies.reductions import (
+    REDUCTIONS,
+    OutputReduction,
+    Pieces,
+    at_least,
+    last_valid,
+)
 from zwang.studies.subject import Subject, unit_in_plan
 from zwang.terms import FloatArray
 
@@ -276,16 +288,17 @@ class RunOutputs:
         rows = self.plan.rows(0, 1)
         refusals: dict[int, str] = {}
         try:
-            parameters, refusals = self.subject.parameters(self.plan, rows, 1)
-            q, v = initial_states(self.subject, self.plan, rows, parameters, refusals)
+            subject = self.subject.of_row(rows)
+            parameters, refusals = subject.parameters(self.plan, rows, 1)
+            q, v = initial_states(subject, self.plan, rows, parameters, refusals)
         except ZwangError:  # the run says why
             return frozenset()
         if refusals:
             return frozenset()
-        values = self.system.parameter_values({n: x[0] for n, x in parameters.items()})
-        segment = Segment(0, 1, self.system, values)
+        values = subject.system.parameter_values({n: x[0] for n, x in parameters.items()})
+        segment = Segment(0, 1, subject.system, values)
         t = np.array([self.begin])
-        start = changed(blank_run(self.system), t=t, q=q[:1], v=v[:1], segments=(segment,))
+        start = changed(blank_run(subject.system), t=t, q=q[:1], v=v[:1], segments=(segment,))
         is_open = self._friction_is_open(start)
         return frozenset(
             output
@@ -492,6 +505,7 @@ class _EnsembleValues:
             for i in np.flatnonzero(arrays.finished & np.isnan(arrays.states[:, -1, 0])).tolist()
         }
         self._channels: dict[str, FloatArray] = {}
+        self._pieces: dict[str, dict[int, Pieces]] = {}
         self._stepped: dict[int, Run] = {}
         self._poles: dict[str, dict[int, float]] = {}
         self.refusals: dict[int, str] = {}
@@ -522,18 +536,40 @@ class _EnsembleValues:
         if reduction.of == "start":
             return reduction.function(x, self.save)
         found = reduction.function(x[:, self.sampled], self.save[self.sampled], *further)
+        found = np.array(found, dtype=float)
         if self.outputs.plan.resolution is None:
-            found = np.array(found)
             for i, run, y in self._to_the_stop(name):
                 even = self._samples_of(run)
                 found[i] = reduction.function(y[None, even], run.t[even], *further)[0]
                 found[i] = at_least(kind, found[i : i + 1], y[None])[0]
-            if reduction.of == "series":
-                found = self._finer(found, name, reduction, further)
+        for i, pieces in self._in_pieces(name).items():
+            found[i] = reduction.of_pieces(pieces, further)
+        if self.outputs.plan.resolution is None and reduction.of == "series":
+            found = self._finer(found, name, reduction, further)
         found = at_least(kind, found, x)
         if kind not in OF_ALL_VALUES:
             return found
         return self._bounded(np.where(self.stuck, np.nan, found), name)
+
+    def _in_pieces(self, name: str) -> dict[int, Pieces]:
+        """Runs with instants at which a channel may jump → its values and times between them."""
+        if name not in self._pieces:
+            kept = self._pieces[name] = {}
+            for i in self._parted:
+                run = self.runs[i]
+                if self.outputs.plan.resolution is None:
+                    run = self.stopped.get(i, run)
+                try:
+                    times = self.save[self.sampled]
+                    kept[i] = pieces_of(run, name, times, smooth=self._is_state(name))
+                except ZwangError as error:
+                    self.refusals.setdefault(i, f"output {name} cannot be computed: {error}")
+        return self._pieces[name]
+
+    @cached_property
+    def _parted(self) -> list[int]:
+        """Runs with more than one segment."""
+        return [i for i in self.runs.parted if len(self.runs[i].t)]
 
     def _bounded(self, found: FloatArray, name: str) -> FloatArray:
         """The same without numbers of runs in which a channel is unbounded."""
@@ -585,13 +621,16 @@ class _EnsembleValues:
         for i, run, x in self._to_the_stop(name):
             even = self._samples_of(run)
             coarse[i] = unresolved(reduction, x[None, even], run.t[even], further)[0]
+        for i, pieces in self._in_pieces(name).items():
+            coarse[i] = unresolved_pieces(reduction, pieces, further)
         if not self._is_state(name):  # forces have peaks that leave no trace between samples
             coarse |= self.steps * SAMPLES_PER_STEP > len(t)
         here = np.flatnonzero(coarse & np.isfinite(self.states[:, 0, 0]) & ~self.stuck)
         result, even = np.array(found), float(np.diff(t).max())
         for i, run in self._with_steps(here):
             try:
-                result[i] = finer_value(run, name, reduction, even, further)
+                smooth = self._is_state(name)
+                result[i] = finer_value(run, name, reduction, even, further, smooth=smooth)
             except ZwangError:  # what the samples give stands
                 continue
         return result

@@ -22,6 +22,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,15 @@ import numpy as np
 
 from zwang.errors import DamageError, StoreError
 
-__all__ = ["UNFINISHED", "ArrayLayout", "StudyStore", "create_store", "open_store", "writing"]
+__all__ = [
+    "UNFINISHED",
+    "ArrayLayout",
+    "StoredArray",
+    "StudyStore",
+    "create_store",
+    "open_store",
+    "writing",
+]
 
 RECORD = "record"
 FORMAT = 1
@@ -211,6 +220,34 @@ def open_store(path: Path) -> StudyStore:
 
 
 @dataclass(frozen=True)
+class StoredArray:
+    """An array of a dataset, without xarray.
+
+    Attributes
+    ----------
+    dims : names of its dimensions, that of runs first.
+    attrs : its unit and description.
+    """
+
+    path: Path
+    dims: tuple[str, ...]
+    attrs: Mapping[str, Any]
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """All its numbers; words as objects."""
+        import zarr
+
+        found = np.asarray(zarr.open_array(str(self.path), mode="r")[...])
+        return found if found.dtype.kind in "fiub" else found.astype(object)
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.dims)
+
+
+@dataclass(frozen=True)
 class StudyStore:
     """A dataset on disk.
 
@@ -310,6 +347,14 @@ class StudyStore:
                         result.append(task)
                         break
         return sorted(result)
+
+    @cached_property
+    def arrays(self) -> Mapping[str, StoredArray]:
+        """All arrays by name, each read when its values are first asked for."""
+        return {
+            x.name: StoredArray(self.path / x.name, tuple(x.dimensions), x.attributes)
+            for x in self.layouts
+        }
 
     @property
     def size(self) -> int:

@@ -413,11 +413,11 @@ _ANALYSIS = {
 
 def _motion(item: Item, folder: Path) -> dict[str, list[float]]:
     """Columns of a motion: the time t, and quantities; from a CSV file or as they are given."""
-    from zwang.analysis.columns import read_motion
+    from zwang.model_files.motion_tables import motion_of_table
 
     if isinstance(item.value, str):
         try:
-            times, columns = read_motion(folder / item.value)
+            (times, columns), _ = motion_of_table(folder / item.value)
         except InputError as error:
             raise item.blamed(error) from None
         return {"t": times.tolist(), **{name: x.tolist() for name, x in columns.items()}}

@@ -1,12 +1,14 @@
 """What a study keeps of a motion as one number: peaks, means and others of a channel.
 
 Values are arrays (N, nt), NaN after the end of a run. Between samples motions are smooth: peaks are
-those of parabolas through three samples, integrals are Simpson's, crossings those of cubics.
+those of parabolas through three samples, integrals are Simpson's, crossings those of cubics. Where
+values jump, at events, samples of controllers and switches in time, a run is reduced in pieces, and
+nothing is interpolated from one to the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +16,10 @@ import numpy as np
 from zwang.results.channel_summary import mean_over_time
 from zwang.terms import FloatArray
 
-__all__ = ["REDUCTIONS", "OutputReduction", "at_least", "last_valid"]
+__all__ = ["REDUCTIONS", "OutputReduction", "Pieces", "at_least", "last_valid"]
+
+#: Values (n,) and times (n,) of one run between jumps, in order.
+Pieces = Sequence[tuple[FloatArray, FloatArray]]
 
 #: Halvings of an interval between samples: to the last bit of a time.
 BISECTIONS = 55
@@ -30,6 +35,7 @@ class OutputReduction:
     of : what it takes: "series", "end", "start", "event" or "energy".
     function : (values (N, nt), times (nt,), further arguments) → (N,).
     unit : None for that of the channel.
+    joined : (pieces, further arguments) → the number of a run with jumps.
     """
 
     arguments: int
@@ -37,6 +43,14 @@ class OutputReduction:
     function: Callable[..., FloatArray]
     unit: str | None = None
     description: str = ""
+    joined: Callable[..., float] | None = None
+
+    def of_pieces(self, pieces: Pieces, further: Sequence[float] = ()) -> float:
+        """The number of one run."""
+        if len(pieces) == 1 or self.joined is None:
+            (x, t), *_ = pieces
+            return float(self.function(x[None], t, *further)[0])
+        return float(self.joined(pieces, *further))
 
 
 def last_valid(x: FloatArray) -> FloatArray:
@@ -206,35 +220,118 @@ def _drift(x: FloatArray, t: FloatArray) -> FloatArray:
     return _peak(x - x[:, :1], t)
 
 
+def _top(pieces: Pieces, sign: float) -> float:
+    """Largest value of sign·x of all pieces, times sign."""
+    with np.errstate(invalid="ignore"):
+        return sign * float(
+            np.fmax.reduce([sign * _extreme(x[None], t, sign)[0] for x, t in pieces])
+        )
+
+
+def _size_of(pieces: Pieces) -> float:
+    return float(np.fmax(_top(pieces, 1.0), -_top(pieces, -1.0)))
+
+
+def _sum_of(pieces: Pieces) -> float:
+    """∫ x dt of all pieces that last; NaN where none does."""
+    parts = [_integral(x[None], t)[0] for x, t in pieces if len(t) > 1]
+    return float(np.sum(parts)) if parts else float("nan")
+
+
+def _mean_of(pieces: Pieces) -> float:
+    x, t = (np.concatenate(both) for both in zip(*pieces, strict=True))
+    if not np.isfinite(x).all():
+        return mean_over_time(t, x)
+    lasted = sum(t[-1] - t[0] for _, t in pieces)
+    return _sum_of(pieces) / lasted if lasted > 0.0 else float("nan")
+
+
+def _rms_of(pieces: Pieces) -> float:
+    return float(np.sqrt(max(_mean_of([(x * x, t) for x, t in pieces]), 0.0)))
+
+
+def _first_crossing_of(pieces: Pieces, level: float) -> float:
+    """Within a piece, or the instant at which the value jumps over the level."""
+    last = 0.0
+    for x, t in pieces:
+        first = x[0] - level
+        if last * first < 0.0 or (first == 0.0 and last != 0.0):
+            return float(t[0])
+        found = float(_first_crossing(x[None], t, level)[0])
+        if np.isfinite(found):
+            return found
+        last = x[-1] - level
+    return float("nan")
+
+
+def _settling_time_of(pieces: Pieces, level: float, band: float) -> float:
+    """Within the last piece that is outside at all, or at the instant at which it ends."""
+    following = float("nan")
+    for x, t in reversed(pieces):
+        if np.any(np.abs(x - level) > band):
+            found = float(_settling_time(x[None], t, level, band)[0])
+            return found if np.isfinite(found) else following
+        following = float(t[0])
+    return following
+
+
+def _drift_of(pieces: Pieces) -> float:
+    first = pieces[0][0][0]
+    return _size_of([(x - first, t) for x, t in pieces])
+
+
 REDUCTIONS: dict[str, OutputReduction] = {
     "end": OutputReduction(1, "end", lambda x, _: last_valid(x), description="value at the end"),
     "start": OutputReduction(
         1, "start", lambda x, _: x[:, 0], description="value at the beginning"
     ),
-    "peak": OutputReduction(1, "series", _peak, description="largest absolute value"),
+    "peak": OutputReduction(
+        1, "series", _peak, description="largest absolute value", joined=_size_of
+    ),
     "max": OutputReduction(
-        1, "series", lambda x, t: _extreme(x, t, 1.0), description="largest value"
+        1,
+        "series",
+        lambda x, t: _extreme(x, t, 1.0),
+        description="largest value",
+        joined=lambda pieces: _top(pieces, 1.0),
     ),
     "min": OutputReduction(
-        1, "series", lambda x, t: _extreme(x, t, -1.0), description="least value"
+        1,
+        "series",
+        lambda x, t: _extreme(x, t, -1.0),
+        description="least value",
+        joined=lambda pieces: _top(pieces, -1.0),
     ),
     "range": OutputReduction(
         1,
         "series",
         lambda x, t: _extreme(x, t, 1.0) - _extreme(x, t, -1.0),
         description="largest minus least value",
+        joined=lambda pieces: _top(pieces, 1.0) - _top(pieces, -1.0),
     ),
-    "mean": OutputReduction(1, "series", _mean, description="mean over time"),
-    "rms": OutputReduction(1, "series", _rms, description="root of the mean square over time"),
-    "integral": OutputReduction(1, "series", _integral, "", "integral over time"),
+    "mean": OutputReduction(1, "series", _mean, description="mean over time", joined=_mean_of),
+    "rms": OutputReduction(
+        1, "series", _rms, description="root of the mean square over time", joined=_rms_of
+    ),
+    "integral": OutputReduction(1, "series", _integral, "", "integral over time", _sum_of),
     "first_crossing": OutputReduction(
-        2, "series", _first_crossing, "s", "when a channel first passes a level"
+        2,
+        "series",
+        _first_crossing,
+        "s",
+        "when a channel first passes a level",
+        _first_crossing_of,
     ),
     "settling_time": OutputReduction(
-        3, "series", _settling_time, "s", "when a channel last comes within a band of a level"
+        3,
+        "series",
+        _settling_time,
+        "s",
+        "when a channel last comes within a band of a level",
+        _settling_time_of,
     ),
     "energy_drift": OutputReduction(
-        0, "energy", _drift, "J", "largest departure of the energy from its first value"
+        0, "energy", _drift, "J", "largest departure of the energy from its first value", _drift_of
     ),
     "event_time": OutputReduction(1, "event", lambda x, _: x, "s", "when an event first happens"),
     "event_count": OutputReduction(1, "event", lambda x, _: x, "", "how often an event happens"),

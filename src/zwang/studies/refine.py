@@ -232,4 +232,4 @@ class _Rounds:
         if self.of not in single:
             raise UnknownNameError("output of single values", self.of, single)
         done.run(workers=self.workers, progress=self.progress)
-        return done, done.dataset[self.of].values
+        return done, done.arrays[self.of].values

@@ -57,14 +57,14 @@ def write_report(study: Study, path: str | PathLike[str], *, overwrite: bool) ->
 
 
 def _page(study: Study) -> str:
-    data, counts = study.dataset, study.counts()
+    data, counts = study.arrays, study.counts()
     title = study.subject.model.name if study.subject.model is not None else "Study"
     facts = {
         "runs": ", ".join(f"{n} {name}" for name, n in counts.items() if n) + _stopped(data),
         "varies": ", ".join(study.plan.names),
         "keeps": ", ".join(x.name for x in study.outputs.variables()),
         **_doubts(study),
-        "versions": ", ".join(f"{k} {v}" for k, v in data.attrs["versions"].items()),
+        "versions": ", ".join(f"{k} {v}" for k, v in study.versions.items()),
         "dataset": str(study.path),
     }
     rows = "".join(f"<tr><th>{k}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
@@ -151,7 +151,7 @@ def _chart_data(study: Study, data: Any) -> dict[str, Any]:
     words: dict[str, list[str]] = {}
     for name in (*study.plan.names, *(x.name for x in study.outputs.variables()), "steps"):
         array = data[name]
-        values = (array if array.ndim == 1 else array[:, -1]).values[shown]
+        values = (array.values if array.ndim == 1 else array.values[:, -1])[shown]
         if values.dtype.kind in "fi":
             columns[name] = [float(f"{v:.6g}") if np.isfinite(v) else None for v in values]
         else:

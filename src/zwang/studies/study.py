@@ -34,6 +34,7 @@ from zwang.studies.dataset import (
     RECORD,
     UNFINISHED,
     ArrayLayout,
+    StoredArray,
     StudyStore,
     create_store,
     open_store,
@@ -487,6 +488,16 @@ class Study:
         grid = xr.Dataset(variables, coords={**axes, **times}, attrs=found.attrs)
         return grid.set_coords(["status", "reason", "run"])
 
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of the packages that the dataset was computed with."""
+        return self._opened().header["versions"]
+
+    @property
+    def arrays(self) -> Mapping[str, StoredArray]:
+        """What the dataset has, by name, with ``values``, ``dims`` and ``attrs``: no extra."""
+        return self._opened().arrays
+
     def _opened(self) -> StudyStore:
         if self.path is None:
             raise InputError("study", must="have a folder", but="has none")
@@ -494,7 +505,7 @@ class Study:
 
     def counts(self) -> dict[str, int]:
         """How many runs finished, failed, were refused or are missing."""
-        status = self.dataset["status"].values
+        status = self.arrays["status"].values
         return {name: int(np.count_nonzero(status == k)) for k, name in STATUS.items()}
 
     @property
@@ -505,7 +516,7 @@ class Study:
     @property
     def failed(self) -> dict[int, str]:
         """Number of a run that did not reach its end → why, a sentence."""
-        data = self.dataset
+        data = self.arrays
         bad = ~np.isin(data["status"].values, [FINISHED, MISSING])
         reasons = data["reason"].values[bad]
         return dict(zip(np.flatnonzero(bad).tolist(), map(str, reasons), strict=True))
@@ -621,7 +632,7 @@ class Study:
         known = [x.name for x in self.outputs.variables() if not x.dimensions]
         if output not in known:
             raise UnknownNameError("output of single values", output, known)
-        return self.dataset[output].values
+        return self.arrays[output].values
 
     def run_of(self, index: int, *, save: Any = None) -> Run:
         """One run of the study again, bit for bit: a `Run` with states, forces and all the rest.
@@ -639,23 +650,24 @@ class Study:
             raise InputError("study", must="be of runs", but=f"computes {self.plan.compute}")
         i = self._place(index)
         rows = self.plan.rows(i, i + 1)
-        parameters, refusals = self.subject.parameters(self.plan, rows, 1)
-        q, v = initial_states(self.subject, self.plan, rows, parameters, refusals)
+        subject = self.subject.of_row(rows)
+        parameters, refusals = subject.parameters(self.plan, rows, 1)
+        q, v = initial_states(subject, self.plan, rows, parameters, refusals)
         if refusals:
             raise ZwangError(f"run {i}", but=f"was refused: {refusals[0]}")
-        settings = {**self.subject.settings(self.plan)}
+        settings = {**subject.settings(self.plan)}
         for name, column in rows.items():
             if name.startswith("settings."):
                 settings[name.partition(".")[2]] = column[0].item()
         (run,) = simulate_many(
-            self.subject.system,
+            subject.system,
             q,
             v,
             until=self.outputs.until,
             start=self.outputs.begin,
             save=save,
             parameters=parameters,
-            events=self.subject.events or None,
+            events=subject.events or None,
             threads=1,
             progress=False,
             **settings,

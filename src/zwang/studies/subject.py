@@ -99,12 +99,14 @@ class Subject:
     system : all runs are of this one; only numbers vary.
     mechanism, model : what it was made from, if there is such.
     own_events : of a system or mechanism, which has none of its own.
+    held : constants that vary in the plan and that the model was read with.
     """
 
     system: System
     mechanism: Mechanism | None
     model: Model | None
     own_events: Mapping[str, Event] = field(default_factory=dict)
+    held: frozenset[str] = frozenset()
 
     @property
     def events(self) -> Mapping[str, Event]:
@@ -287,7 +289,7 @@ class Subject:
             values[name] = np.broadcast_to(array, (count, *array.shape))
         refusals: dict[int, str] = {}
         constants = [name for name in rows if self.kind(name) == "constant"]
-        if constants:
+        if constants and not self.held:
             found, refusals = self._by_constants({name: rows[name] for name in constants}, count)
             values = {**found, **values}
         for name, column in rows.items():
@@ -410,15 +412,43 @@ class Subject:
         }
         return changed, refusals
 
-    def _parts_with(self, constants: Mapping[str, float], base: Parts) -> Parts | str:
-        """The mechanism of the file with other constants, or why there is none."""
+    def constants_beside_geometry(self, rows: Mapping[str, np.ndarray]) -> tuple[str, ...]:
+        """Constants that vary where dimensions depend on parameters, too.
+
+        The mechanism knows its dimensions for other parameters with one set of constants.
+        """
+        if self.mechanism is None or self.held or self.mechanism.parts.geometry is None:
+            return ()
+        return tuple(name for name in rows if self.kind(name) == "constant")
+
+    def of_row(self, rows: Mapping[str, np.ndarray]) -> Subject:
+        """What the first row is of: this itself, or the file with the constants of that row."""
+        names = self.constants_beside_geometry(rows)
+        return self.with_constants({n: float(rows[n][0]) for n in names}) if names else self
+
+    def with_constants(self, constants: Mapping[str, float]) -> Subject:
+        """The same of the file with other constants."""
+        model = self._model_with(constants)
+        return replace(
+            self,
+            system=model.system,
+            mechanism=model.mechanism,
+            model=model,
+            held=frozenset(constants),
+        )
+
+    def _model_with(self, constants: Mapping[str, float]) -> Model:
         from zwang.model_files.given_values import with_values
         from zwang.model_files.read import model_of
 
         assert self.model is not None
         text, _ = with_values(self.model.text, self.model.path, constants)
+        return model_of(text, self.model.path, self.model.name)
+
+    def _parts_with(self, constants: Mapping[str, float], base: Parts) -> Parts | str:
+        """The mechanism of the file with other constants, or why there is none."""
         try:
-            model = model_of(text, self.model.path, self.model.name)
+            model = self._model_with(constants)
             assert model.mechanism is not None
             parts = model.mechanism.parts
         except ZwangError as error:

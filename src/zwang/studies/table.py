@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,31 +11,53 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.arguments.values import path_of
-from zwang.errors import InputError, StoreError, UnknownNameError
+from zwang.errors import InputError, MissingExtraError, StoreError, UnknownNameError
 from zwang.studies.compute import FINISHED, STATUS
 
 if TYPE_CHECKING:
     from zwang.studies.study import Study
 
-__all__ = ["statistics_of", "study_to_csv", "study_to_pandas"]
+__all__ = ["statistics_of", "study_columns", "study_to_csv", "study_to_pandas"]
 
 #: Digits of what varies in a file, where further ones are rounding of its steps: where the number
 #: is by so many digits shorter without them.
 DIGITS, MUCH_SHORTER = 15, 4
 
 
-def study_to_pandas(study: Study, names: Sequence[str] | str | None, *, units: bool) -> Any:
-    """See `Study.to_pandas`."""
-    data = study.dataset
-    chosen = _chosen(study, names)
-    found = data[chosen].to_dataframe().reset_index()
-    found["status"] = [STATUS[int(k)] for k in found["status"]]
-    times = [n for n in (study.outputs.time_name,) if n in found.columns]
+def study_columns(
+    study: Study, names: Sequence[str] | str | None = None, *, units: bool = False
+) -> dict[str, np.ndarray]:
+    """Columns of the table by their titles, "run" first; of outputs over time all times."""
+    data, chosen = study.arrays, _chosen(study, names)
+    count = study.plan.count
+    over = [name for name in chosen if data[name].ndim > 1]
+    own = study.outputs.time_name
+    times = data[own].values if over else np.zeros(1)
     varied = list(study.plan.names)
-    found = found[["run", *varied, *times, *chosen, "status", "reason"]].set_index("run")
+    found: dict[str, np.ndarray] = {"run": np.repeat(np.arange(count), len(times))}
+    for name in varied:
+        found[name] = np.repeat(data[name].values, len(times))
+    if over:
+        found[own] = np.tile(times, count)
+    for name in chosen:
+        values = data[name].values
+        found[name] = values.ravel() if name in over else np.repeat(values, len(times))
+    status = np.array([STATUS[int(k)] for k in data["status"].values], dtype=object)
+    found["status"] = np.repeat(status, len(times))
+    found["reason"] = np.repeat(data["reason"].values, len(times))
     if not units:
         return found
-    return found.rename(columns={n: _with_unit(data, n) for n in (*varied, *times, *chosen)})
+    own_units = {*varied, *chosen, own} & found.keys()
+    return {_with_unit(data, n) if n in own_units else n: x for n, x in found.items()}
+
+
+def study_to_pandas(study: Study, names: Sequence[str] | str | None, *, units: bool) -> Any:
+    """See `Study.to_pandas`."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("study.to_pandas", "pandas", "data") from None
+    return pd.DataFrame(study_columns(study, names, units=units)).set_index("run")
 
 
 def study_to_csv(
@@ -42,12 +65,20 @@ def study_to_csv(
 ) -> Path:
     """See `Study.to_csv`."""
     where = path_of(path, "table")
-    found = study_to_pandas(study, names, units=units)
-    for column in found.columns[: len(study.plan.names)]:
-        if found[column].dtype == float:  # 0.8 + 2 · 0.2 is 1.2
-            found[column] = [_without_rounding(value) for value in found[column]]
+    found = study_columns(study, names, units=units)
+    columns = []
+    for k, column in enumerate(found.values()):
+        values = column.tolist()
+        if column.dtype.kind == "f":
+            if 1 <= k <= len(study.plan.names):  # 0.8 + 2 · 0.2 is 1.2
+                values = [_without_rounding(value) for value in values]
+            values = ["" if np.isnan(value) else value for value in values]
+        columns.append(values)
     try:
-        found.to_csv(where, lineterminator="\n")
+        with where.open("w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(found)
+            table.writerows(zip(*columns, strict=True))
     except OSError as error:
         raise StoreError(
             f"file '{where}'", but=f"cannot be written: {error.strerror or error}"
@@ -63,7 +94,7 @@ def _without_rounding(value: float) -> float:
 
 def statistics_of(study: Study, names: Sequence[str] | str | None) -> dict[str, dict[str, Any]]:
     """See `Study.statistics`."""
-    data = study.dataset
+    data = study.arrays
     finished = data["status"].values == FINISHED
     result: dict[str, dict[str, Any]] = {}
     for name in _chosen(study, names):

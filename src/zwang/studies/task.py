@@ -23,6 +23,7 @@ import numpy as np
 from zwang.errors import StoreError, ZwangError
 from zwang.results.model_digest import versions
 from zwang.simulation.interrupt import postponed_interrupt
+from zwang.studies.by_constants import simulated
 from zwang.studies.compute import FINISHED, RunOutputs, TaskResult
 from zwang.studies.dataset import StudyStore, open_store
 from zwang.studies.plan import StudyPlan, plan_of
@@ -104,10 +105,10 @@ class StudyTasks:
         rows = self.plan.rows(first, last)
         with postponed_interrupt() as interrupt:
             if self._compiled:
-                result = self.outputs.simulate(rows)
+                result = simulated(self.outputs, rows)
             else:
                 with self._first:  # compile once, not in all threads at the same time
-                    result = self.outputs.simulate(rows)
+                    result = simulated(self.outputs, rows)
                     self._compiled = True
             if interrupt.asked:
                 return TaskReport(task, stopped=True)

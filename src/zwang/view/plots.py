@@ -13,6 +13,7 @@ from zwang.display import shown_once
 from zwang.errors import InputError, MissingExtraError, UnknownNameError, ZwangError, shown
 from zwang.multibody.pose import SCALAR
 from zwang.results.channel_catalog import PARTS
+from zwang.results.pieces import with_sides
 from zwang.results.records import AbsentSystem
 from zwang.results.run import Run
 from zwang.results.segments import no_state
@@ -84,7 +85,7 @@ def plot(
     chosen = [name for panel in panels for name in panel]
     marks = _labels(runs, labels)
     wording = Wording(degrees, dict(titles or {}))
-    runs = [_smooth(run, [*chosen, *([against] if against else [])]) for run in runs]
+    runs = [with_sides(_smooth(run, [*chosen, *([against] if against else [])])) for run in runs]
     _check_titles(runs[0], wording.titles, {*chosen, against})
     with figure_style(style) as chosen_style:
         draw_into = _over_times if against is None else partial(_phase, against=against)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import numpy as np
 
 from zwang.errors import ZwangError
@@ -52,10 +54,11 @@ def report_charts(sheet: ChartSheet, run: Run, even: Run) -> str:
 def _outputs(sheet: ChartSheet, even: Run) -> list[str]:
     """The user's own outputs come first: they are what somebody asked for."""
     drawn = []
-    for name in list(even.system.outputs)[:MOST_CHARTS]:
+    for name in even.system.outputs:
         try:
             series = {name: even[name]}
-        except ZwangError:  # one that has no value here
+        except ZwangError as error:  # one that has no value here
+            drawn.append(f"<p>Not drawn: {escape(str(error))}</p>")
             continue
         doubtful = [] if determined(even, name) else [name]
         unit = even.channels[name].unit

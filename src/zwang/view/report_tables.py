@@ -285,7 +285,7 @@ def _works(run: Run, size: float) -> tuple[list[list[str]], str]:
         return [], f"<p>{escape(str(error))}</p>"
     names = {
         "applied": "work of applied forces",
-        "constraint": "work of ideal constraint forces",
+        "constraint": _work_of_constraints(run),
         "nonideal": "work of non-ideal forces",
         "inertia": "taken up by masses that change with time",
         "impulses": "impulses at events",
@@ -307,6 +307,18 @@ def _works(run: Run, size: float) -> tuple[list[list[str]], str]:
             rows.append([inside + label, _change(values[-1], size)])
     rows.append(["largest imbalance", f"{np.abs(work.balance).max():.1e}"])
     return rows, ""
+
+
+def _work_of_constraints(run: Run) -> str:
+    """What work of constraints is by: joints at rest do none, drivers do."""
+    parts = run.mechanism
+    if parts is None:
+        return "work of ideal constraint forces"
+    own = [joint for joint in parts.joints.values() if joint.kind is None]
+    drivers = [joint for joint in own if joint.prescribes]
+    if not drivers:
+        return "work of ideal constraint forces"
+    return "work of drivers" if len(own) == len(drivers) else "work of drivers and constraints"
 
 
 def _size(run: Run) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from zwang.errors import ZwangError
+from zwang.results.pieces import with_sides
 from zwang.results.resample import at_times
 from zwang.results.run import Run
 from zwang.terms import FloatArray
@@ -46,8 +47,8 @@ def all_states(
     if len(saved) * (run.q.shape[1] + run.v.shape[1]) > MOST_ENTRIES:
         return at_times(run, even)
     if len(saved) > 1 and np.diff(saved).max() <= DENSE * np.diff(even).max(initial=0.0):
-        return at_times(run, saved)  # the run itself if that is all of it
-    return at_times(run, np.union1d(saved, even))
+        return with_sides(at_times(run, saved))  # the run itself if that is all of it
+    return with_sides(at_times(run, np.union1d(saved, even)))
 
 
 def smooth(run: Run) -> Run:

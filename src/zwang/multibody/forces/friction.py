@@ -47,6 +47,8 @@ __all__ = [
 ]
 
 #: Joint kinds that may have friction.
+#: Joints that slide along a line and turn, in which friction has no model.
+ON_LINES = ("point_on_line",)
 WITH_FRICTION = ("revolute", "prismatic", "cylindrical")
 #: Of these the ones whose friction may be a law of the user's.
 WITH_A_LAW = ("revolute", "prismatic")
@@ -134,7 +136,13 @@ def _require_kind(what: str, joint: Joint, kinds: tuple[str, ...]) -> None:
         found = "a constraint of your own" if joint.kind is None else f"a {joint.kind.name} joint"
         *first, last = kinds
         names = f"{', '.join(first)} or {last}"
-        raise InputError(what, must=f"be in a {names} joint", but=f"this is {found}")
+        advice = None
+        if joint.kind is not None and "prismatic" in kinds and joint.kind.name in ON_LINES:
+            advice = (
+                "Let a light body slide in a prismatic joint with friction, and join the other "
+                "to it by a revolute or spherical joint."
+            )
+        raise InputError(what, must=f"be in a {names} joint", but=f"this is {found}", advice=advice)
 
 
 def _never(*_: Any) -> Any:
