@@ -137,3 +137,28 @@ def test_an_end_that_has_not_settled_asks_for_more_rest(end: float, words: str) 
         servo.feedback(solution, 0.01, {"x": "u"})
     assert words in str(error.value)
     assert ("Give more time of rest" in str(error.value)) == (end > 0.0)
+
+
+def test_a_solution_that_begins_a_turn_away_is_followed_as_it_is() -> None:
+    """A pole placed upright hangs at π, and the solution of the boundary problem begins at −π."""
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81), parameters={"u": 0.0})
+    cart = m.body("cart", mass=1.2, inertia=0.1)
+    pole = m.body("pole", inertia=zw.inertia.rod(0.3, 0.8, axis="z"), position=(0, 0.4))
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.revolute("hinge", cart, pole, at=(0, 0))
+    m.actuator("motor", "rail.displacement", lambda p: p.u)
+    m.output("tip", lambda c: c["rail.displacement"] + 0.8 * np.sin(c["hinge.angle"]), unit="m")
+    down = m.assemble(hold={"hinge.angle": np.pi, "rail.displacement": 0.0})
+
+    def program(t: Any) -> Any:
+        u = (t - 4.0) / 3.0
+        u = zw.where(u < 0.0, 0.0, zw.where(u > 1.0, 1.0, u))
+        return 0.5 * smooth(3.0 * u)
+
+    servo = m.servo(program={"tip": program}, actuators=["motor"], start=down)
+    solution = servo.solve(np.arange(0.0, 10.001, 0.02))
+    effort = np.abs(solution.effort["motor"]).max()
+    law = servo.feedback(solution, 0.02, {"motor": "u"})
+    run = m.simulate(down, until=10.0, save=0.02, controllers={"c": law})
+    assert np.abs(run["motor.effort"]).max() < 1.01 * effort
+    assert np.abs(run["tip"] - [float(program(t)) for t in run.t]).max() < 1e-3

@@ -105,3 +105,59 @@ def test_a_direction_in_several_units_is_refused(tmp_path):
     path.write_text(LEVER.replace("AXIS", '["a", 0, "2 kg"]'))
     with pytest.raises(zw.ModelError, match=r"slide\.axis\[2\].*component in m.*'2 kg', in kg"):
         zw.read_model(path)
+
+
+ACTED = """
+[parameters]
+push = "1 N"
+[force.wind]
+type = "force"
+body = "rod"
+force = ["push", 0, 0]
+[event.later]
+function = "t"
+at = "0.1 s"
+ACTION
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (
+            'set = { push = "2 kg" }',
+            r"event.later.set.push: expected a value of push, .* in N, not",
+        ),
+        ('set = { "rod.mass" = "2 N" }', r"a value of rod.mass, which is in kg, not '2 N'"),
+        ('set = { "rod.mass" = "depth" }', r"a value of rod.mass, which is in kg, not 'depth'"),
+        ("set = { psh = 2 }", r"event.later.set.psh: .*Did you mean 'push'"),
+        (
+            'off = ["pn"]',
+            r"event.later.off: expected a joint, driver or constraint .pin., not 'pn'",
+        ),
+    ],
+)
+def test_actions_on_what_is_not_there_or_of_another_kind_are_refused(tmp_path, action, words):
+    with pytest.raises(zw.ModelError, match=words):
+        rod_on_a_pin.read(tmp_path, ACTED.replace("ACTION", action))
+
+
+@pytest.mark.parametrize(
+    "action", ['set = { push = "2 kN" }', "set = { push = 2 }", 'off = ["pin"]']
+)
+def test_actions_of_their_kind_are_taken(tmp_path, action):
+    assert rod_on_a_pin.read(tmp_path, ACTED.replace("ACTION", action)).simulate(until=0.2).finished
+
+
+def test_reactions_have_their_points_beside_drivers_and_events(tmp_path):
+    """The driver looks at the points of the joint, whose values an event takes along."""
+    m = zw.Mechanism(plane="xy", gravity=(0, 0), parameters={"push": 1.0})
+    cart = m.body("cart", mass=2.0, inertia=1.0)
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    m.drive("motor", "rail.displacement", lambda t: 0.2 * t**3)
+    m.force("f", cart, lambda p: (p.push, 0.0))
+    events = {"release": zw.event(lambda t: t - 1.0, zw.set_parameters(push=2.0))}
+    run = m.simulate(until=2.0, save=0.5, events=events)
+    point = run.reaction("motor").point
+    np.testing.assert_allclose(point[:, 0], 0.2 * run.t**3, atol=1e-12)
+    run.report(tmp_path / "run.html")

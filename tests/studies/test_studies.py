@@ -412,6 +412,22 @@ def test_parabolas_go_through_uneven_samples():
     assert np.isclose(REDUCTIONS["max"].function(x[None], t)[0], 1.0, rtol=1e-12)
 
 
+def test_no_parabola_passes_a_limit_or_a_jump():
+    """Force at its limit of 15 N, reached by a corner, and from there to the other side."""
+    t = np.linspace(0.0, 0.6, 7)
+    for x in (
+        [0.0, 5.0, 15.0, 15.0, -15.0, -14.9, -14.0],
+        [0.0, 5.0, 10.0, 15.0, -15.0, -14.9, -14.0],
+        [14.0, 14.9, 15.0, -15.0, -15.0, 15.0, 14.0],
+    ):
+        for sign in (1.0, -1.0):
+            found = REDUCTIONS["peak"].function(sign * np.array([x]), t)[0]
+            assert found == 15.0, (x, sign)
+    smooth = 15.0 - 40.0 * (t - 0.33) ** 2 + 9.0 * (t - 0.33) ** 3
+    # The third power bends the parabola by 9 h³/6 about; samples alone are 0.04 lower.
+    assert abs(REDUCTIONS["max"].function(smooth[None], t)[0] - 15.0) < 3e-3
+
+
 def test_events_of_the_call_stop_runs_of_a_mechanism(tmp_path):
     """A ball that falls from several heights stops at the floor, after √(2h/g)."""
     m = zw.Mechanism(gravity=(0, 0, -9.81))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.analysis.quantities import quantity
 from zwang.errors import InputError, NotApplicableError, UnknownNameError, shown
 from zwang.simulation.controllers import Controller, Sample, controller
 from zwang.state import State
@@ -65,12 +66,16 @@ def servo_feedback(
     efforts = CubicSpline(t, np.column_stack([solution.effort[a] for a in servo.actuators]))
     wanted = CubicSpline(t, np.column_stack([solution[name] for name in names])) if names else None
     last = float(t[-1])
+    # Angles are the same a turn farther, where the motion of the program may have begun.
+    kinds = [quantity(servo.system, name) for name in names]
+    turns = np.array([kind.angle and kind.order == 0 for kind in kinds], dtype=bool)
 
     def law(sample: Sample) -> dict[str, float]:
         now, middle = min(sample.t, last), min(sample.t + 0.5 * period, last)
         u = efforts(middle)
         if wanted is not None:
-            u = u - K @ (np.array([sample[name] for name in names]) - wanted(now))
+            off = np.array([sample[name] for name in names]) - wanted(now)
+            u = u - K @ np.where(turns, (off + np.pi) % (2.0 * np.pi) - np.pi, off)
         return dict(zip(parameters, u.tolist(), strict=True))
 
     return controller(law, period)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zwang.errors import ModelError
@@ -23,7 +23,7 @@ from zwang.model_files.units_of_parts import unit_of_part
 if TYPE_CHECKING:
     from zwang.multibody.frozen import Parts
 
-__all__ = ["require_no_dimensions", "value_watched"]
+__all__ = ["require_no_dimensions", "require_settable", "require_switchable", "value_watched"]
 
 
 def value_watched(
@@ -84,6 +84,43 @@ def require_no_dimensions(item: Item, values: Mapping[str, Any], parts: Parts) -
             found=None if numbers else name,
             advice=advice,
         )
+
+
+def require_settable(
+    item: Item,
+    values: Mapping[str, Any],
+    parameters: Iterable[str],
+    parts: Parts | None,
+    given: NamesMeasured,
+) -> None:
+    """Refuse to set what is no parameter, or a parameter in a unit that it is not in, at its line.
+
+    Parameters
+    ----------
+    parameters : names of those of the model.
+    given : what constants and parameters of the file are measured in.
+    """
+    for name in values:
+        if name not in parameters:
+            raise item[name].unknown(name, parameters, "a parameter of the model", place=None)
+        text = item[name].value
+        unit = "" if parts is None else unit_of_part(parts, name)
+        own = given.get(name)
+        wanted = dimension_of_unit(unit) if unit else None if own is None else own.dimension
+        if not isinstance(text, str) or wanted is None:
+            continue
+        found = dimension_of_text(text) if is_quantity(text) else _dimension(text, given)
+        # A number without dimension may be of any.
+        if found is not None and found != wanted and (any(found) or is_quantity(text)):
+            told = unit or in_units(wanted)
+            raise item[name].error(repr(text), f"a value of {name}, which is in {told}")
+
+
+def require_switchable(item: Item, names: Iterable[str], constraints: Iterable[str]) -> None:
+    """Refuse to switch what is no constraint, at its line."""
+    for name in names:
+        if name not in constraints:
+            raise item.unknown(name, constraints, "a joint, driver or constraint")
 
 
 def _dimension(text: str, names: NamesMeasured) -> Dimension | None:

@@ -12,7 +12,12 @@ from zwang.model_files.arithmetic import CONSTANTS, FUNCTIONS
 from zwang.model_files.cases import require_cases
 from zwang.model_files.dimensions import Measured
 from zwang.model_files.document import Item, blaming, parse
-from zwang.model_files.event_values import require_no_dimensions, value_watched
+from zwang.model_files.event_values import (
+    require_no_dimensions,
+    require_settable,
+    require_switchable,
+    value_watched,
+)
 from zwang.model_files.fields import NumberField
 from zwang.model_files.formulas import Definitions, names_used, time_formula
 from zwang.model_files.geometry import FileConstants
@@ -276,9 +281,15 @@ def _event(
         if "bounce" in given:
             actions.append(bounce(given["bounce"]))
         if "set" in given:
-            if model[0] is not None:
-                require_no_dimensions(item["set"], given["set"], model[0].parts)
+            parts = None if model[0] is None else model[0].parts
+            if parts is not None:
+                require_no_dimensions(item["set"], given["set"], parts)
+            names_known = _settable(model)
+            require_settable(item["set"], given["set"], names_known, parts, definitions.given)
             actions.append(set_parameters(**given["set"]))
+        for key in ("on", "off"):
+            if key in given:
+                require_switchable(item[key], given[key], _switchable(model))
         if "on" in given or "off" in given:
             actions.append(switch(on=given.get("on", ()), off=given.get("off", ())))
         if given.get("stop"):
@@ -289,6 +300,26 @@ def _event(
         if "at" in item:
             at = value_watched(item["at"], at, source, _channel_units(model), definitions.given)
         return event(function, actions or "record", at=at, direction=whole)
+
+
+def _settable(model: tuple[Mechanism | None, System | None]) -> list[str]:
+    """Names of the parameters of a model."""
+    mechanism, system = model
+    if mechanism is None:
+        assert system is not None
+        return list(system.definition.parameters)
+    parts = mechanism.parts
+    return [name for name in parts.all_parameters if name not in parts.copied]
+
+
+def _switchable(model: tuple[Mechanism | None, System | None]) -> list[str]:
+    """Names of the constraints of a model."""
+    mechanism, system = model
+    if mechanism is None:
+        assert system is not None
+        return list(system.definition.constraints)
+    parts = mechanism.parts
+    return list(dict.fromkeys(parts.owner(e.name) for e in parts.constraints))
 
 
 def _channel_units(model: tuple[Mechanism | None, System | None]) -> dict[str, str]:

@@ -122,7 +122,8 @@ class Parts:
 
     def with_markers(self, values: Mapping[str, Any]) -> Parts:
         """The same with other points and axes of joints, where they are given as parameters."""
-        known = self.all_parameters
+        known, copied = self.all_parameters, self.copied
+        values = {name: values[copied.get(name, name)] for name in self._marker_names}
         changed = {
             name.rpartition(".")[0]
             for name in self._marker_names

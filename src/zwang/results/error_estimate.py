@@ -63,7 +63,9 @@ class ErrorEstimate(Displayed):
             name = names[k] if names else f"column {k}"
             at = f" at t = {self.t[i]:.6g} s" if len(self.t) else ""
             told.append(f"{abs(errors[i, k]):.2g} of {name}{at}")
-        worst = " and ".join(told) or "nothing"
+        if not self.worst > 0.0:  # both runs took the same steps
+            told = ["rounding"]
+        worst = " and ".join(told)
         end = "" if self.stop is None else f"; of the time of its end, {abs(self.stop):.2g} s"
         return f"estimated error at {len(self.q)} saved states: at most {worst}{end}"
 

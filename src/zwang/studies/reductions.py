@@ -21,6 +21,8 @@ __all__ = ["REDUCTIONS", "OutputReduction", "Pieces", "at_least", "last_valid"]
 #: Values (n,) and times (n,) of one run between jumps, in order.
 Pieces = Sequence[tuple[FloatArray, FloatArray]]
 
+#: How many times as much as those of its neighbors a parabola may bend.
+BENDS = 4.0
 #: Halvings of an interval between samples: to the last bit of a time.
 BISECTIONS = 55
 
@@ -83,6 +85,8 @@ def _extreme(x: FloatArray, t: FloatArray, sign: float) -> FloatArray:
     """Largest value of sign·x, by the parabola through the sample and its neighbors.
 
     Three equal samples are a limit that holds the value, as that of a motor: no parabola passes it.
+    Nor one that bends several times as much as those of the neighbors do: there the value jumps, or
+    has a corner.
     """
     y = np.where(np.isfinite(x), sign * x, -np.inf)
     k = np.argmax(y, axis=1)
@@ -93,13 +97,25 @@ def _extreme(x: FloatArray, t: FloatArray, sign: float) -> FloatArray:
         left, right = top - y[rows, before], top - y[rows, after]  # how much lower they are
         h, g = t[k] - t[before], t[after] - t[k]
         slope = (left / h * g - right / g * h) / (h + g)
-        curvature = (left / h + right / g) / (h + g)
+        curvature = _curvature(y, t, k)
         more = 0.25 * slope**2 / curvature
+        for beside in (_curvature(y, t, k - 1), _curvature(y, t, k + 1)):
+            more[curvature > BENDS * beside] = 0.0
     held = (k + 2 < nt) & (y[rows, after] == top) & (y[rows, np.minimum(k + 2, nt - 1)] == top)
     good = (k > 0) & (k < nt - 1) & np.isfinite(more) & ~held
     # No more than between even samples: one that is near and one that is far tell little.
     result = top + np.where(good, np.minimum(more, 0.125 * np.maximum(left, right)), 0.0)
     return sign * np.where(np.isfinite(result), result, np.nan)
+
+
+def _curvature(y: FloatArray, t: FloatArray, k: np.ndarray) -> FloatArray:
+    """Of the parabola through a sample of each row and its neighbors; NaN where it has not both."""
+    rows, inside = np.arange(len(y)), (k > 0) & (k < y.shape[1] - 1)
+    i = np.clip(k, 1, y.shape[1] - 2)
+    before, after = (y[rows, i] - y[rows, j] for j in (i - 1, i + 1))
+    h, g = t[i] - t[i - 1], t[i + 1] - t[i]
+    found = (before / h + after / g) / (h + g)
+    return np.where(inside & np.isfinite(found), found, np.nan)
 
 
 def _peak(x: FloatArray, t: FloatArray) -> FloatArray:
