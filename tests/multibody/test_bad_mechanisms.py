@@ -724,7 +724,7 @@ def hold_an_unknown_coordinate():
     pendulum()[0].assemble(hold={"pin.angel": 1.0})
 
 
-@planted("hold 'pin.angle' must be a number, not 'up'.")
+@planted("hold 'pin.angle' must be a number, in rad, m or the model's units, not 'up'.")
 def hold_at_a_value_in_words():
     pendulum()[0].assemble(hold={"pin.angle": "up"})
 

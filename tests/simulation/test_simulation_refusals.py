@@ -48,7 +48,7 @@ import zwang as zw
         ({"integrator": ["order8"]}, ["integrator", "['order8']", "a name"]),
         ({"progress": "bar"}, ["progress", "function"]),
         ({"start": "noon"}, ["time", "noon", "finite number"]),
-        ({"start": [0.0, 0.5]}, ["time", "0.5", "finite number"]),
+        ({"start": [0.0, 0.5]}, ["start", "time", "0.5", "A state is given first"]),
         ({"q": [[1.0, 0.0], [1.0, 0.0]]}, ["(2, 2)", "one state", "simulate_many"]),
     ],
 )

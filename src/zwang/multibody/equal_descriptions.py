@@ -89,12 +89,13 @@ def _of_array(value: np.ndarray) -> Hashable:
 
 
 def _of_expression(x: ParameterExpression) -> Hashable:
-    """A digest, made once: an expression may be part of many, and keys are compared as a whole."""
-    found = x.__dict__.get("_exact_key")
-    if found is None:
-        key = _own_function(x.function), exact_key(x.arguments), exact_key(x.keywords)
-        found = x.__dict__["_exact_key"] = hashlib.sha256(repr(key).encode()).digest()
-    return found
+    """A digest: an expression may be part of many, and keys are compared as a whole."""
+    return x.digest(_digest_of)
+
+
+def _digest_of(x: ParameterExpression) -> bytes:
+    key = _own_function(x.function), exact_key(x.arguments), exact_key(x.keywords)
+    return hashlib.sha256(repr(key).encode()).digest()
 
 
 def _of_partial(x: partial[Any]) -> Hashable:

@@ -56,6 +56,13 @@ class ParameterExpression:
     ) -> None:
         self.function, self.arguments = function, settled(arguments)
         self.keywords = settled(dict(keywords or {}))
+        self._digest: bytes | None = None
+
+    def digest(self, make: Callable[[ParameterExpression], bytes]) -> bytes:
+        """What one and the same function makes of it, made once: it may be part of many."""
+        if self._digest is None:
+            self._digest = make(self)
+        return self._digest
 
     def value(self, values: Mapping[str, Any]) -> Any:
         """The value for values of the parameters by name."""

@@ -18,7 +18,7 @@ __all__ = ["History"]
 
 
 class History:
-    """All that a run is put together of, as it grows.
+    """All that a run consists of, as it grows.
 
     Attributes
     ----------

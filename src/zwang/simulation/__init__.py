@@ -2,7 +2,7 @@
 
     simulation      one motion; ensemble, many; stored_runs, those on disk
     integration     what is integrated now; choices_again, where it leads no further
-    stretch         one loop of it; broken_rows, dead_centers, hopeless: why a run ends there
+    loop_segment    one loop of it; broken_rows, dead_centers, hopeless: why a run ends there
     outcome         the run that there is; store_writer, a new store for it
     options         what a user chose, checked; start, the same for many starts at once
     select_program  which coordinates, rows and program; ensemble_programs, the same for many

@@ -38,8 +38,11 @@ LARGEST, OF_TOLERANCE = 1e-6, 100.0
 #: Corrections that a state between steps may need where these end on all rows, so that none of them
 #: contradicts the others: near a lost rank, an interpolant over a kink of friction is that far off.
 LARGEST_BETWEEN = 1e-3
-#: Newton steps, each of which squares the error.
-STEPS = 2
+#: Tolerances that a state may be off in its coordinates where only its velocities are off by more:
+#: where rows that act come close to losing rank, an interpolant loses digits of these alone.
+IN_PLACE = 10.0
+#: Newton steps, each of which squares the error, and where some rows take no part at first.
+STEPS, MORE_STEPS = 2, 4
 #: Steps to the state that comes nearest to all rows, wherever that is.
 MANY_STEPS = 20
 #: Entries of A up to which dense matrices serve.
@@ -101,7 +104,7 @@ def on_all_rows(
         off[i] = misses_a_row(equations, y[i : i + 1], t[i : i + 1], p)
         if off[i]:
             most = max(LARGEST_BETWEEN if between else LARGEST, OF_TOLERANCE * tolerance)
-            y[i] = _corrected(equations, y[i], float(t[i]), p, most)
+            y[i] = _corrected(equations, y[i], float(t[i]), p, (most, IN_PLACE * tolerance))
     return y, off
 
 
@@ -136,27 +139,56 @@ def nearest_to_all_rows(
 
 
 def _corrected(
-    equations: Equations, y: FloatArray, t: float, p: FloatArray, most: float
+    equations: Equations, y: FloatArray, t: float, p: FloatArray, most: tuple[float, float]
 ) -> FloatArray:
-    """A state on all rows; as it is where that is not clear, or further away than `most`."""
+    """A state on all rows; as it is where none is near.
+
+    Parameters
+    ----------
+    most : how far it may be, or how far in its coordinates if its velocities are farther off: what
+        drifts along a direction that no row holds is off in both.
+    """
+    found = _stepped(equations, y, t, p, STEPS)
+    if found is None:
+        # Rows that are dependent on the constraints are not where a state is off them. Without
+        # those that are nearly so it may come to meet all.
+        found = _stepped(equations, y, t, p, MORE_STEPS, clear=False)
+        if found is None or not np.isfinite(found).all() or _is_off(equations, found, t, p):
+            return y
+    nq, off = len(equations.coordinates), np.abs(found - y)
+    size = max(1.0, float(np.abs(y).max()))
+    if not np.isfinite(found).all():
+        return y
+    near = off.max(initial=0.0) <= most[0] * size
+    near = near or (
+        off[:nq].max(initial=0.0) <= most[1] * size
+        and off[nq:].max(initial=0.0) <= LARGEST_BETWEEN * size
+        and not _is_off(equations, found, t, p)
+    )
+    return found if near else y
+
+
+def _stepped(
+    equations: Equations, y: FloatArray, t: float, p: FloatArray, steps: int, *, clear: bool = True
+) -> FloatArray | None:
+    """A state after some Newton steps to all rows; None where their rank is not `clear`."""
     nq = len(equations.coordinates)
     levels = np.array(equations.row_levels())
     at_position, rated = levels == "position", levels != "acceleration"
-    given, kinds = y, StateKinds.of(equations).velocities
-    for _ in range(STEPS):
+    kinds = StateKinds.of(equations).velocities
+    for _ in range(steps):
         f = full_terms(equations, y, t, p)
-        change = _least(f, at_position, f.phi, kinds)
+        change = _least(f, at_position, f.phi, kinds, clear=clear)
         if change is None:
-            return given
+            return None
         moved = full_terms(equations, np.concatenate([y[:nq], y[nq:] + change]), t, p)
         y = np.concatenate([y[:nq] + moved.q_dot - f.q_dot, y[nq:]])
         f = full_terms(equations, y, t, p)
-        change = _least(f, rated, f.psi, kinds)
+        change = _least(f, rated, f.psi, kinds, clear=clear)
         if change is None:
-            return given
+            return None
         y = np.concatenate([y[:nq], y[nq:] + change])
-    far = np.abs(y - given).max(initial=0.0) > most * max(1.0, float(np.abs(given).max()))
-    return given if far or not np.isfinite(y).all() else y
+    return y
 
 
 def _least(

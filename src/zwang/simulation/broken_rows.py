@@ -18,7 +18,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.integrators.output import Chunk
-    from zwang.simulation.stretch import Stretch
+    from zwang.simulation.loop_segment import LoopSegment
 
 __all__ = ["MISSED", "OR_RANK", "RowBreak", "SavedStates", "first_break", "saved_states"]
 
@@ -57,31 +57,31 @@ class RowBreak(NamedTuple):
     by_rank: bool
 
 
-def saved_states(stretch: Stretch, chunk: Chunk) -> SavedStates:
+def saved_states(segment: LoopSegment, chunk: Chunk) -> SavedStates:
     """Times and states of a chunk, on all rows where some do not act."""
     t, y = chunk.saved()
-    if not _watched(stretch):
+    if not _watched(segment):
         return SavedStates(t, y)
-    between = stretch.loop.met_all_rows()
-    tolerance = stretch.settings.tolerance
-    y, off = on_all_rows(stretch.equations, y, t, stretch.p, tolerance, between=between)
+    between = segment.loop.met_all_rows()
+    tolerance = segment.settings.tolerance
+    y, off = on_all_rows(segment.equations, y, t, segment.p, tolerance, between=between)
     return SavedStates(t, y, off)
 
 
 def first_break(
-    stretch: Stretch, t: FloatArray, y: FloatArray, until: float = np.inf
+    segment: LoopSegment, t: FloatArray, y: FloatArray, until: float = np.inf
 ) -> RowBreak | None:
     """Where saved states miss rows that were left out, if they do before a time.
 
     Without a time the state that the loop has reached is looked at as well.
     """
-    if not _watched(stretch) or stretch.loop.met_all_rows():
+    if not _watched(segment) or segment.loop.met_all_rows():
         return None
-    equations, loop, p = stretch.equations, stretch.loop, stretch.p
+    equations, loop, p = segment.equations, segment.loop, segment.p
     saved = t <= until
     t, y = t[saved], y[saved]
     if until == np.inf and (not len(t) or t[-1] != loop.t[0]):
-        at, tolerance = loop.t[:1], stretch.settings.tolerance
+        at, tolerance = loop.t[:1], segment.settings.tolerance
         # Where rows that act hold a direction no longer, the step has left its error in it.
         end = on_all_rows(equations, loop.present.T, at, p, tolerance)[0]
         t, y = np.append(t, at), np.concatenate([y, end])
@@ -92,14 +92,14 @@ def first_break(
         when = float(t[conflict.state])
         status = f"stopped at t = {when:.6g} s: {conflict.sentence}"
         return RowBreak(when, status, by_rank=False)
-    nq, idle = len(stretch.system.coordinates), stretch.program.idle_rows
-    status, first = broken_row(stretch.system, idle, y[:, :nq], y[:, nq:], t, p)
+    nq, idle = len(segment.system.coordinates), segment.program.idle_rows
+    status, first = broken_row(segment.system, idle, y[:, :nq], y[:, nq:], t, p)
     return RowBreak(float(t[first]), status, by_rank=True) if status else None
 
 
-def _watched(stretch: Stretch) -> bool:
+def _watched(segment: LoopSegment) -> bool:
     """Whether rows were left out that are to be met all along.
 
     Without projection all rows are missed a little more with time.
     """
-    return bool(stretch.program.left_out) and stretch.settings.drift is Drift.PROJECTION
+    return bool(segment.program.left_out) and segment.settings.drift is Drift.PROJECTION

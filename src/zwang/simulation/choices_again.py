@@ -23,7 +23,7 @@ ACT_AGAIN = "rows that had been left out had to act in place of others"
 
 def choose_rows_again(now: Integration, history: History) -> bool:
     """Whether it goes on with other rows, if others are to be left out from the state reached."""
-    before, settings = now.stretch, now.settings
+    before, settings = now.segment, now.settings
     y, t = before.state, before.reached
     if not before.program.left_out or before.loop.finished or t == before.t:
         return False
@@ -44,13 +44,13 @@ def change_method(now: Integration, history: History, code: int) -> bool:
         return False
     if code == sh.ROWS_NEAR and choose_rows_again(now, history):
         return True
-    before, t = now.stretch, now.stretch.reached
+    before, t = now.segment, now.segment.reached
     y, was = before.state, before.loop.settings.integrator
     now.kept.change_method(before.loop)
     note = method_note(was, now.kept.method, t, rows_near=code == sh.ROWS_NEAR)
     history.note_first(note, begins=note.partition(" from t = ")[0])
     now.begin_again(y)
-    if set(before.program.left_out) - set(now.stretch.program.left_out):
+    if set(before.program.left_out) - set(now.segment.program.left_out):
         _note_rows(history, t)
     return True
 
@@ -59,8 +59,8 @@ def loosen(now: Integration, history: History, code: int) -> bool:
     """Whether it goes on with a tolerance that rounding leaves, where it was asked for less."""
     if code != sh.TOO_SMALL or not now.kept.may_loosen:
         return False
-    history.notes.append(now.kept.loosen(now.stretch.reached))
-    now.begin_again(now.stretch.state)
+    history.notes.append(now.kept.loosen(now.segment.reached))
+    now.begin_again(now.segment.state)
     return True
 
 

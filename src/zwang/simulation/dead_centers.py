@@ -15,69 +15,69 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.results.segments import RankChange
-    from zwang.simulation.stretch import Stretch
+    from zwang.simulation.loop_segment import LoopSegment
 
 __all__ = ["DeadCenterLooks", "began_dead", "place_of_end"]
 
 
 class DeadCenterLooks:
-    """Looks at whether a simulation stays at the dead center from which a stretch of it began."""
+    """Looks at whether a simulation stays at the dead center from which a segment of it began."""
 
     def __init__(self) -> None:
-        self._left = np.nan  # when the stretch began that is known to be off its dead center
+        self._left = np.nan  # when the segment began that is known to be off its dead center
 
-    def stays(self, stretch: Stretch, ranks: Sequence[RankChange]) -> bool:
-        """Whether no look has seen a stretch off its dead center.
+    def stays(self, segment: LoopSegment, ranks: Sequence[RankChange]) -> bool:
+        """Whether no look has seen a segment off its dead center.
 
         A healthy motion that passes many of them may be on one at any look, but not at every one.
         """
-        if self._left == stretch.t or not _begins_there(stretch, ranks):
+        if self._left == segment.t or not _begins_there(segment, ranks):
             return False
-        y = stretch.loop.present[:, 0]
-        if nearly_dependent(stretch.system, stretch.program, y, stretch.reached, stretch.p):
+        y = segment.loop.present[:, 0]
+        if nearly_dependent(segment.system, segment.program, y, segment.reached, segment.p):
             return True
-        self._left = stretch.t
+        self._left = segment.t
         return False
 
 
-def place_of_end(stretch: Stretch, ranks: Sequence[RankChange]) -> str:
+def place_of_end(segment: LoopSegment, ranks: Sequence[RankChange]) -> str:
     """The singular position where no step was small enough, as a clause; else empty."""
-    end, until = stretch.reached, stretch.settings.until
-    if end - stretch.t <= AT_THE_END * (until - stretch.t) and (dead := began_dead(stretch, ranks)):
+    end, until = segment.reached, segment.settings.until
+    if end - segment.t <= AT_THE_END * (until - segment.t) and (dead := began_dead(segment, ranks)):
         return dead
-    drivers, moving = stretch.equations.driver_names, partial(_moving, stretch)
+    drivers, moving = segment.equations.driver_names, partial(_moving, segment)
     found = singular_place(ranks, end, drivers, moving)
     if found:
         return found
-    y, parameters = stretch.loop.present[:, 0], stretch.parameters
-    near = near_dependence(stretch.system, stretch.program, y, end, parameters)
+    y, parameters = segment.loop.present[:, 0], segment.parameters
+    near = near_dependence(segment.system, segment.program, y, end, parameters)
     return singular_place(near, end, drivers, moving)
 
 
-def began_dead(stretch: Stretch, ranks: Sequence[RankChange]) -> str:
-    """That a stretch began at a dead center of a driver, as a clause; else empty."""
-    always, drivers = len(stretch.program.idle_rows), stretch.equations.driver_names
-    return start_at_dead_center(ranks, stretch.t, always, drivers, partial(_beyond_reach, stretch))
+def began_dead(segment: LoopSegment, ranks: Sequence[RankChange]) -> str:
+    """That a segment began at a dead center of a driver, as a clause; else empty."""
+    always, drivers = len(segment.program.idle_rows), segment.equations.driver_names
+    return start_at_dead_center(ranks, segment.t, always, drivers, partial(_beyond_reach, segment))
 
 
-def _begins_there(stretch: Stretch, ranks: Sequence[RankChange]) -> bool:
+def _begins_there(segment: LoopSegment, ranks: Sequence[RankChange]) -> bool:
     """`began_dead`, without asking what could be reached."""
-    always, drivers = len(stretch.program.idle_rows), stretch.equations.driver_names
-    return bool(start_at_dead_center(ranks, stretch.t, always, drivers, tuple))
+    always, drivers = len(segment.program.idle_rows), segment.equations.driver_names
+    return bool(start_at_dead_center(ranks, segment.t, always, drivers, tuple))
 
 
-def _beyond_reach(stretch: Stretch) -> tuple[str, ...]:
+def _beyond_reach(segment: LoopSegment) -> tuple[str, ...]:
     """Drivers that ask for what cannot be reached a little later."""
-    later = stretch.reached + AHEAD * (stretch.settings.until - stretch.t)
-    return drivers_beyond_reach(stretch.equations, _here(stretch), later, stretch.p)
+    later = segment.reached + AHEAD * (segment.settings.until - segment.t)
+    return drivers_beyond_reach(segment.equations, _here(segment), later, segment.p)
 
 
-def _moving(stretch: Stretch, names: Sequence[str]) -> tuple[str, ...]:
+def _moving(segment: LoopSegment, names: Sequence[str]) -> tuple[str, ...]:
     """Drivers that move what some constraints join."""
-    q, t = _here(stretch), stretch.reached
-    return drivers_that_move(stretch.equations, names, q, t, stretch.p)
+    q, t = _here(segment), segment.reached
+    return drivers_that_move(segment.equations, names, q, t, segment.p)
 
 
-def _here(stretch: Stretch) -> FloatArray:
+def _here(segment: LoopSegment) -> FloatArray:
     """Coordinates of the system, of the loop's present state."""
-    return stretch.loop.present[: len(stretch.system.coordinates), 0]
+    return segment.loop.present[: len(segment.system.coordinates), 0]

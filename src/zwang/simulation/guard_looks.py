@@ -14,8 +14,8 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.simulation.guard import Guard
+    from zwang.simulation.loop_segment import LoopSegment
     from zwang.simulation.program_check import Disagreement
-    from zwang.simulation.stretch import Stretch
 
 __all__ = ["DoubtedError", "look_at", "require_own_coordinates"]
 
@@ -26,7 +26,7 @@ class DoubtedError(Exception):
 
 def look_at(
     guard: Guard,
-    stretch: Stretch,
+    segment: LoopSegment,
     y: FloatArray,
     t: FloatArray,
     doubt: Disagreement | None = None,
@@ -45,58 +45,58 @@ def look_at(
         coordinates than the system's own are to blame.
     """
     for state in zip(y, t.tolist(), strict=True):
-        doubt = _doubt_at(guard, stretch, *state) if doubt is None else doubt
+        doubt = _doubt_at(guard, segment, *state) if doubt is None else doubt
     if doubt is None:
         return ""
-    contradiction = _conflict(stretch, y[0], t[:1], start)
+    contradiction = _conflict(segment, y[0], t[:1], start)
     if contradiction:  # no program could do what the system asks for
         return f"stopped at t = {t[0]:.6g} s: {contradiction}"
-    require_own_coordinates(guard, stretch, doubt, stored=stored)
-    return stopped_by_guard(doubt, stretch.program.carrier)
+    require_own_coordinates(guard, segment, doubt, stored=stored)
+    return stopped_by_guard(doubt, segment.program.carrier)
 
 
 def require_own_coordinates(
-    guard: Guard, stretch: Stretch, doubt: Disagreement, *, stored: bool
+    guard: Guard, segment: LoopSegment, doubt: Disagreement, *, stored: bool
 ) -> bool:
     """Whether a doubt may be for the coordinates; then what is not stored is begun anew."""
-    carried = guard.doubt(stretch.program, doubt)
+    carried = guard.doubt(segment.program, doubt)
     if carried and not stored:
         raise DoubtedError
     return carried
 
 
-def _doubt_at(guard: Guard, stretch: Stretch, y: FloatArray, t: float) -> Disagreement | None:
+def _doubt_at(guard: Guard, segment: LoopSegment, y: FloatArray, t: float) -> Disagreement | None:
     """What the program does at a state ŷ of the loop that the full terms do not say.
 
     Rows that act may lose rank at a state where all do not: there those count that would be
     chosen there.
     """
-    equations, program, p = stretch.equations, stretch.program, stretch.p
-    doubt = guard.look(equations, program, (y, t), stretch.loop.parameters[:, 0], p)
+    equations, program, p = segment.equations, segment.program, segment.p
+    doubt = guard.look(equations, program, (y, t), segment.loop.parameters[:, 0], p)
     if doubt is None or not program.left_out:
         return doubt
-    here = stretch.loop.in_system(y[None], np.array([t]))[0]
+    here = segment.loop.in_system(y[None], np.array([t]))[0]
     try:
         if acting_rows_hold(equations, program.left_out, here, t, p):
             return doubt
-        other = select_program(equations, ProgramStart(here, t, p), stretch.settings)
+        other = select_program(equations, ProgramStart(here, t, p), segment.settings)
     except ZwangError:  # a state that is no state of the system
         return doubt
     y, inner = (here, p) if other.carrier is None else other.carrier.entered(here, t, p)
     return guard.look(equations, other, (y, t), inner, p)
 
 
-def _conflict(stretch: Stretch, y: FloatArray, t: FloatArray, start: float) -> str:
+def _conflict(segment: LoopSegment, y: FloatArray, t: FloatArray, start: float) -> str:
     """Which constraints contradict each other at a state ŷ, as a sentence; else empty.
 
     A start is refused for it.
     """
-    equations = stretch.equations
+    equations = segment.equations
     if equations.by_elements is not None:
         return ""
-    nq, here = len(stretch.system.coordinates), stretch.loop.in_system(y[None], t)[0]
+    nq, here = len(segment.system.coordinates), segment.loop.in_system(y[None], t)[0]
     try:
-        equations.require_agreement(here[:nq], here[nq:], t, stretch.p)
+        equations.require_agreement(here[:nq], here[nq:], t, segment.p)
     except ZwangError as error:
         if t[0] == start:
             raise

@@ -14,7 +14,7 @@ from zwang.simulation.dead_centers import DeadCenterLooks, began_dead
 if TYPE_CHECKING:
     from zwang.integrators.chunk_size import ChunkSize
     from zwang.results.segments import RankChange
-    from zwang.simulation.stretch import Stretch
+    from zwang.simulation.loop_segment import LoopSegment
 
 __all__ = ["stopped_by_states", "stopped_by_steps"]
 
@@ -23,17 +23,17 @@ MOST_MEMORY = 0.25
 
 
 def stopped_by_steps(
-    pace: ChunkSize, stretch: Stretch, ranks: Sequence[RankChange], looks: DeadCenterLooks
+    pace: ChunkSize, segment: LoopSegment, ranks: Sequence[RankChange], looks: DeadCenterLooks
 ) -> str:
     """How a simulation ends whose steps have collapsed; empty if they have not."""
-    if stretch.settings.step != 0.0:
+    if segment.settings.step != 0.0:
         return ""
-    t, until, place = stretch.reached, stretch.settings.until, ""
+    t, until, place = segment.reached, segment.settings.until, ""
     if not pace.collapsed:
-        if not (pace.dragged and looks.stays(stretch, ranks) and pace.dragging):
+        if not (pace.dragged and looks.stays(segment, ranks) and pace.dragging):
             return ""
-        place = began_dead(stretch, ranks)
-    return stopped_by_collapse(t, float(stretch.loop.memory[sh.H, 0]), until, place)
+        place = began_dead(segment, ranks)
+    return stopped_by_collapse(t, float(segment.loop.memory[sh.H, 0]), until, place)
 
 
 def stopped_by_states(t: float, saved: int, written: int, width: int) -> str:

@@ -19,13 +19,13 @@ from zwang.simulation.events import EventCrossing, Watch, Watches
 from zwang.simulation.half_turns import HalfTurns
 from zwang.simulation.impacts import Effect, dormant, effect_of, first_effective
 from zwang.simulation.loop_ends import LoopEnds
+from zwang.simulation.loop_segment import LoopSegment
 from zwang.simulation.method_and_tolerance import MethodAndTolerance
 from zwang.simulation.notes import OFF, off_constraints_note, program_notes
 from zwang.simulation.open_laws import OpenMotion
 from zwang.simulation.options import AT_A_SAMPLE, AT_A_SWITCH, require_law, require_position
 from zwang.simulation.rank_report import always_dependent
 from zwang.simulation.select_program import LatestProgram, ProgramStart, in_python
-from zwang.simulation.stretch import Stretch
 from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Integration:
     ----------
     settings : with coordinates that are not doubted.
     inactive, parameters, p : as they are now; events and controllers change them.
-    stretch : what the present loop integrates.
+    segment : what the present loop integrates.
     kept : the method and the tolerance.
     ends : when a loop is to end before the simulation does.
     watches, watch : event functions, and those that the present loop sees, if there are any.
@@ -55,7 +55,7 @@ class Integration:
     counts, open : work of the loops that ended, and whether that of the present one is to be added.
     """
 
-    stretch: Stretch
+    segment: LoopSegment
 
     def __init__(self, origin: Origin, guard: Guard, history: History) -> None:
         self.system, self.settings = origin.system, origin.settings
@@ -77,7 +77,7 @@ class Integration:
         """Go on with a loop that began at the start of the simulation."""
         origin, history = self._origin, self._history
         own = self.system, self.settings, self.parameters, self.p
-        self.stretch = Stretch(*own, origin.t, origin.y, loop)
+        self.segment = LoopSegment(*own, origin.t, origin.y, loop)
         history.begin_segment(self.system, self.parameters, began)
         self.open = True
 
@@ -146,26 +146,26 @@ class Integration:
             may_leave=self.settings.integrator == "auto",
             returns=kept.returns,
         )
-        self.stretch = Stretch(active, self.settings, self.parameters, p, t, y, loop)
+        self.segment = LoopSegment(active, self.settings, self.parameters, p, t, y, loop)
         began = None
         if not self.start_due:  # else it is the first saved state
-            began = Beginning(t, self.stretch.state, y if found is None else found)
+            began = Beginning(t, self.segment.state, y if found is None else found)
         self._history.begin_segment(active, self.parameters, began, kept.method)
         self.open = True
 
     def begin_again(self, y: FloatArray) -> None:
         """A new segment at the time reached, from a state as it was reached or next to it."""
-        before = self.stretch
+        before = self.segment
         self.close()
         self.begin_segment(y, before.reached)
         # On which side of its zero an event was left is not to be seen from the state alone.
-        self.stretch.loop.event_values[...] = before.loop.event_values
+        self.segment.loop.event_values[...] = before.loop.event_values
 
     def go_on(self, y: FloatArray, t: float) -> None:
         """A new loop for the same constraints, and a new segment if it takes another program."""
-        active = self.stretch.system
+        active = self.segment.system
         program = self.program(active, y, t)
-        if program is self.stretch.program:  # other values of the same inputs
+        if program is self.segment.program:  # other values of the same inputs
             self._start_loop(active, program, y, t, None)
         else:
             self.begin_segment(y, t)
@@ -211,13 +211,13 @@ class Integration:
         notes = self._history.notes
         if self._origin.times is None or any(note.startswith(OFF) for note in notes):
             return
-        note = off_constraints_note(self.stretch.equations, self.settings, t, y, self.p)
+        note = off_constraints_note(self.segment.equations, self.settings, t, y, self.p)
         notes += [note] if note else []
 
     def save_start(self) -> None:
         """Save the start, if it is among the times and not yet saved."""
         if self.start_due:
-            loop = self.stretch.loop
+            loop = self.segment.loop
             self.save(loop.t.copy(), loop.present.T.copy())
             self.start_due = False
 
@@ -229,7 +229,7 @@ class Integration:
         if self.watch is None:
             return []
         nq, inactive = len(self.system.coordinates), self.inactive
-        found = self.watch.crossings(self.stretch.loop, lambda event: dormant(event, inactive))
+        found = self.watch.crossings(self.segment.loop, lambda event: dormant(event, inactive))
         earlier, together = first_effective(self._origin.events, found)
         for met in earlier:
             self._history.record(met.name, met.t, met.y, met.y, nq)
@@ -241,10 +241,10 @@ class Integration:
         The state is that of the effect: a segment is to be begun from it.
         """
         assert self.watch is not None
-        events, loop = self._origin.events, self.stretch.loop
+        events, loop = self._origin.events, self.segment.loop
         effect = effect_of(events, together, self.watch, loop, self.parameters, self.inactive)
         self.inactive, self.parameters = effect.inactive, effect.parameters
-        self.p = self.stretch.system.parameter_vector(self.parameters)
+        self.p = self.segment.system.parameter_vector(self.parameters)
         self.close()
         return effect
 
@@ -252,7 +252,7 @@ class Integration:
         """Tell the loop on which side of zero the motion leaves events that happened."""
         assert self.watch is not None
         for met in together:
-            self.watch.after(self.stretch.loop, met)
+            self.watch.after(self.segment.loop, met)
 
     def close(self) -> None:
         """Add up the work of the loop that ends."""
@@ -260,4 +260,4 @@ class Integration:
 
     def total(self) -> Counts:
         """Work done so far."""
-        return self.counts.plus(self.stretch.loop.work_done()) if self.open else self.counts
+        return self.counts.plus(self.segment.loop.work_done()) if self.open else self.counts

@@ -44,8 +44,8 @@ class ProgramBetween(LatestProgram):
 def disagreements(run: Run, count: int) -> list[str]:
     """What the programs of a run do that the full terms of its system do not say, sentences.
 
-    Looked for at so many saved states of each stretch, see `zwang.simulation.program_check`. Of
-    each stretch the first is told, and how many more there are.
+    Looked for at so many saved states of each segment, see `zwang.simulation.program_check`. Of
+    each segment the first is told, and how many more there are.
     """
     told = []
     for segment in run.segments:

@@ -11,7 +11,7 @@ from zwang.terms import FloatArray
 
 if TYPE_CHECKING:
     from zwang.equations.contract import Equations
-    from zwang.simulation.stretch import Stretch
+    from zwang.simulation.loop_segment import LoopSegment
 
 __all__ = ["indefinite", "mass_beyond", "mass_lost"]
 
@@ -21,11 +21,11 @@ INDEFINITE = 1e-9
 AFTERWARDS = (0.0, 1e-12, 1e-9, 1e-6, 1e-4)
 
 
-def mass_lost(stretch: Stretch) -> str:
+def mass_lost(segment: LoopSegment) -> str:
     """Which mass is not positive where a loop could not go on, as a sentence; empty if all are."""
-    y, a = stretch.loop.present[:, 0], stretch.loop.accelerations()[0]
-    step = stretch.settings.step
-    return mass_beyond(stretch.equations, y, stretch.reached, stretch.p, a, step)
+    y, a = segment.loop.present[:, 0], segment.loop.accelerations()[0]
+    step = segment.settings.step
+    return mass_beyond(segment.equations, y, segment.reached, segment.p, a, step)
 
 
 def mass_beyond(

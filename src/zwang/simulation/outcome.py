@@ -147,11 +147,11 @@ class Outcome:
 
     def memory(self) -> dict[str, np.ndarray]:
         """All that it takes to go on from here with the same bits."""
-        now, stretch, loop = self.now, self.now.stretch, self.now.stretch.loop
+        now, segment, loop = self.now, self.now.segment, self.now.segment.loop
         return {
             **{name: getattr(loop, name) for name in loop.REMEMBERED},
-            "origin": stretch.y,
-            "origin_time": np.array(stretch.t),
+            "origin": segment.y,
+            "origin_time": np.array(segment.t),
             "closed_counts": np.array(list(asdict(now.counts).values())),
             "returns": np.array(now.kept.returns),
             "tolerance": np.array(now.kept.tolerance),

@@ -87,8 +87,8 @@ def _restored(origin: Origin, stored: Stored, every: float) -> Simulation:
         now.ends.sampling.restore(stored.commits[-1]["controllers"])
     now.begin_segment(state["origin"], float(state["origin_time"]))
     require_same_memory(stored, state, simulation.outcome.memory())
-    for name in now.stretch.loop.REMEMBERED:
-        getattr(now.stretch.loop, name)[...] = state[name]
+    for name in now.segment.loop.REMEMBERED:
+        getattr(now.segment.loop, name)[...] = state[name]
     history = simulation.history
     history.saved, history.segments = stored.rows, list(last.segments)
     history.ranks, history.records = list(last.ranks), list(last.events)

@@ -151,7 +151,7 @@ def _plain_run(
         simulation = Simulation.begun(origin, guard, begun)
         simulation = simulation.run_guarded(report)
     if _may_be_repeated(simulation):
-        loop = simulation.now.stretch.loop
+        loop = simulation.now.segment.loop
         if prepared is not None and begun is not None and loop is begun.loop:
             prepared.take_back(loop)
         else:
@@ -179,8 +179,8 @@ def _may_be_repeated(simulation: Simulation) -> bool:
         and now.settings is simulation.origin.settings
         and len(simulation.history.segments) == 1
         and not equations.time_switches
-        and len(now.stretch.loop.state) <= MOST_ENTRIES
-        and now.stretch.program.kernel("derivative").compiled
+        and len(now.segment.loop.state) <= MOST_ENTRIES
+        and now.segment.program.kernel("derivative").compiled
         and not equations.reaction_dependent
         and not in_python(equations, now.settings)
     )

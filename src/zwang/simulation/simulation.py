@@ -103,7 +103,7 @@ class Simulation:
         now.start_due = self.origin.saves_start
         now.sample(y, t)
         now.begin_segment(y, t)
-        equations, loop = now.stretch.equations, now.stretch.loop
+        equations, loop = now.segment.equations, now.segment.loop
         if now.watch is not None:
             now.watch.begin(loop)
         if loop.program.left_out:
@@ -144,19 +144,19 @@ class Simulation:
         if outcome.status:  # the start does not agree with the full terms
             now.save_start()
             return
-        pace, began, begun_at = ChunkSize(now.stretch.loop), monotonic(), now.stretch.reached
+        pace, began, begun_at = ChunkSize(now.segment.loop), monotonic(), now.segment.reached
 
         def chunk() -> None:
             if keeper is not None:
                 keeper.commit_if_due(outcome)
-            self._take(pace.advance(now.stretch.loop))
+            self._take(pace.advance(now.segment.loop))
             if not outcome.status:
                 outcome.stop(self._hopeless(pace))
             if report is not None:
                 report(self._progress(monotonic() - began, begun_at))
 
         if pace.brief and report is None and keeper is None and outcome.certify_every is None:
-            now.stretch.loop.saves_present, now.start_due = now.start_due, False
+            now.segment.loop.saves_present, now.start_due = now.start_due, False
             chunk()  # most runs end here, before anybody could ask them to
             if outcome.status:
                 outcome.note_at_end()
@@ -166,7 +166,7 @@ class Simulation:
             while not outcome.status:
                 if interrupt.asked:
                     path = None if keeper is None else str(keeper.store.path)
-                    outcome.status = stopped_by_user(now.stretch.reached, path)
+                    outcome.status = stopped_by_user(now.segment.reached, path)
                     break
                 chunk()
             else:
@@ -177,13 +177,13 @@ class Simulation:
 
     def _take(self, chunk: Chunk) -> None:
         """Keep what a chunk saved, and let happen what it met."""
-        now, found = self.now, saved_states(self.now.stretch, chunk)
+        now, found = self.now, saved_states(self.now.segment, chunk)
         undefined = ~np.isfinite(found.y).all(axis=1)
         if not undefined.any():
             self._take_states(chunk, found)
             return
         first = int(undefined.argmax())  # of a stage that only states between steps need
-        failure, when = now.stretch.program.failure(), float(found.t[first])
+        failure, when = now.segment.program.failure(), float(found.t[first])
         now.save(found.t[:first], found.y[:first])
         now.close()
         self.outcome.status = status_of(now.counts, when, sh.NOT_FINITE, now.settings, failure)
@@ -191,13 +191,13 @@ class Simulation:
     def _take_states(self, chunk: Chunk, found: SavedStates) -> None:
         """`_take` for states that all have a value."""
         (t, y, off), now, history = found, self.now, self.history
-        stretch, code, logs = now.stretch, chunk.code, chunk.ranks()
-        system, program, parameters = stretch.system, stretch.program, stretch.parameters
+        segment, code, logs = now.segment, chunk.code, chunk.ranks()
+        system, program, parameters = segment.system, segment.program, segment.parameters
         failure = program.failure()
-        changes = rank_changes(system, program, logs, parameters, stretch.t) if logs else []
+        changes = rank_changes(system, program, logs, parameters, segment.t) if logs else []
         history.ranks += changes
         stops = code == sh.SINGULAR and now.settings.on_singular is OnSingular.STOP
-        if stops and changes and changes[-1].t > stretch.t:
+        if stops and changes and changes[-1].t > segment.t:
             before = t <= changes[-1].t
             now.save(t[before], y[before])
             self.outcome.stop(stopped_at_singular(changes[-1]))
@@ -206,7 +206,7 @@ class Simulation:
             met = now.events_met() if code in (sh.EVENT, sh.SINGULAR) else []
         except ZwangError as error:  # an event function that has no value any more
             now.save(t, y)
-            self.outcome.stop(f"stopped at t = {stretch.reached:.6g} s: {error}")
+            self.outcome.stop(f"stopped at t = {segment.reached:.6g} s: {error}")
             return
         if met:
             if self._broke(t, y, met[0].t) or not self._agrees(chunk, off):
@@ -232,7 +232,7 @@ class Simulation:
 
     def _went_on(self, code: int) -> bool:
         """Whether a loop ended at a sample or a switch: then another one goes on from there."""
-        now, before = self.now, self.now.stretch
+        now, before = self.now, self.now.segment
         t, ends = before.reached, now.ends
         if code != sh.DONE or t >= now.settings.until:
             return False
@@ -249,7 +249,7 @@ class Simulation:
         except ZwangError as error:  # keep what there is
             status = f"stopped at t = {t:.6g} s by {by}: {error}"
             if error.__cause__ is not None:  # a mistake in a law of the user's
-                if ends.sample_due(t) is not None and now.stretch is before and t == before.reached:
+                if ends.sample_due(t) is not None and now.segment is before and t == before.reached:
                     now.counts, now.open = under_way  # to go on from here with another law
                 error.run = self.outcome.abandoned(status)
                 raise
@@ -259,11 +259,11 @@ class Simulation:
                     f"what a controller gave ended the run at t = {t:.6g} s: run.status says why"
                 )
             return True
-        self.history.notes += self._jumps.notes(t, y, now.stretch.loop.present[:, 0], by)
+        self.history.notes += self._jumps.notes(t, y, now.segment.loop.present[:, 0], by)
         if now.watch is not None and sampled:
-            now.watch.begin(now.stretch.loop)
+            now.watch.begin(now.segment.loop)
         elif now.watch is not None:  # on which side of zero an event was left
-            now.stretch.loop.event_values[...] = before.loop.event_values
+            now.segment.loop.event_values[...] = before.loop.event_values
         return True
 
     # --- events -----------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ class Simulation:
             except ZwangError as error:  # no motion goes on from here: keep what there is
                 self.outcome.status = f"stopped at t = {t:.6g} s by event {last!r}: {error}"
                 return
-            y = now.stretch.state
+            y = now.segment.state
         for name, before, after in effect.happened:
             history.record(name, t, before, y if after is effect.y else after, nq)
         if effect.stopped_by:
@@ -307,18 +307,18 @@ class Simulation:
 
     def _end(self, code: int, failure: ZwangError | None) -> None:
         """End where the loop did, at the end or before."""
-        now, stretch, place = self.now, self.now.stretch, ""
+        now, segment, place = self.now, self.now.segment, ""
         self.outcome.finished = code == sh.DONE
         now.close()
-        end = stretch.reached
-        stiff = stretch.loop.held_back() and now.settings.integrator != "auto"
-        if code in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT) and (lost := mass_lost(stretch)):
+        end = segment.reached
+        stiff = segment.loop.held_back() and now.settings.integrator != "auto"
+        if code in (sh.NOT_FINITE, sh.TOO_SMALL, sh.NO_ROOT) and (lost := mass_lost(segment)):
             self.outcome.status = f"stopped at t = {end:.6g} s: {lost}"
             return
         if code == sh.TOO_SMALL:
             taken_back = now.kept.take_back(end)
             self.history.notes = [note for note in self.history.notes if note not in taken_back]
-            place = place_of_end(stretch, self.history.ranks)
+            place = place_of_end(segment, self.history.ranks)
         kept = now.kept.settings(now.settings)
         self.outcome.status = status_of(
             now.counts, end, code, kept, failure, held_back=stiff, place=place
@@ -326,16 +326,16 @@ class Simulation:
 
     def _hopeless(self, pace: ChunkSize) -> str:
         """How it ends where steps have collapsed or saved states fill the memory; else empty."""
-        stretch, history = self.now.stretch, self.history
+        segment, history = self.now.segment, self.history
         written = 0 if self.outcome.keeper is None else self.outcome.keeper.store.rows
         return stopped_by_steps(
-            pace, stretch, history.ranks, self._dead_centers
-        ) or stopped_by_states(stretch.reached, history.saved, written, len(self.origin.scales))
+            pace, segment, history.ranks, self._dead_centers
+        ) or stopped_by_states(segment.reached, history.saved, written, len(self.origin.scales))
 
     def _look(self, y: FloatArray, t: FloatArray, doubt: Disagreement | None = None) -> bool:
         """Whether states ŷ (rows, n̂) of the loop at times (rows,) agree with the full terms."""
         start, stored = self.origin.t, self.outcome.keeper is not None
-        status = look_at(self.guard, self.now.stretch, y, t, doubt, start=start, stored=stored)
+        status = look_at(self.guard, self.now.segment, y, t, doubt, start=start, stored=stored)
         self.outcome.stop(status)
         return not status
 
@@ -347,7 +347,7 @@ class Simulation:
         now, sampling = self.now, self.now.ends.sampling
         if sampling is not None and not sampling.is_looked_at(ended=chunk.code == sh.DONE):
             return True
-        ended = now.stretch.reached >= now.settings.until  # though its steps were used up
+        ended = now.segment.reached >= now.settings.until  # though its steps were used up
         rows = self.guard.rows(chunk.filled[0], ended=ended)
         rows = [k for k in rows if k >= len(off) or not off[k]]
         return not rows or self._look(chunk.y[0, rows], chunk.t[0, rows])
@@ -359,17 +359,17 @@ class Simulation:
         act may have lost rank within a step; those of other coordinates need not, and the run
         begins anew in absolute ones.
         """
-        stretch = self.now.stretch
-        found = first_break(stretch, t, y, until)
+        segment = self.now.segment
+        found = first_break(segment, t, y, until)
         if found is None:
             return False
         before, status = t < found.t, found.status
         self.now.save(t[before], y[before])
         self.history.keep_before(found.t)
         if found.by_rank:
-            doubt, stored = Disagreement(MISSED, stretch.reached), self.outcome.keeper is not None
-            if require_own_coordinates(self.guard, stretch, doubt, stored=stored):
-                carrier = stretch.program.carrier
+            doubt, stored = Disagreement(MISSED, segment.reached), self.outcome.keeper is not None
+            if require_own_coordinates(self.guard, segment, doubt, stored=stored):
+                carrier = segment.program.carrier
                 assert carrier is not None
                 status += f", or equations that act in {carrier.name} coordinates and {OR_RANK}"
         self.outcome.stop(status)
@@ -377,7 +377,7 @@ class Simulation:
 
     def _progress(self, seconds: float, begun_at: float) -> Progress:
         now, work = self.now, self.now.total()
-        start, t, until = self.origin.t, now.stretch.reached, now.settings.until
+        start, t, until = self.origin.t, now.segment.reached, now.settings.until
         return Progress(t, start, until, work.steps, work.rejected, seconds, begun_at)
 
 

@@ -41,7 +41,7 @@ MOST_STEPS, LEAST_STEPS = 50, 20_000
 #: Numbers of a system and of a run that differ by less than this, relative, differ by rounding; and
 #: how many others a note lists.
 SAME_NUMBERS, LISTED = 1e-12, 5
-#: States of each stretch at which its program is compared with the full terms of the system.
+#: States of each segment at which its program is compared with the full terms of the system.
 LOOKS = 5
 
 

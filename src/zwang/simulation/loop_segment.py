@@ -1,4 +1,4 @@
-"""Stretches of a simulation: one loop each, with all that is needed to judge what it did."""
+"""Segments of a simulation under way: one loop each, with what is needed to judge it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from zwang.programs.contract import Program
     from zwang.system import System
 
-__all__ = ["Stretch"]
+__all__ = ["LoopSegment"]
 
 
-class Stretch(NamedTuple):
+class LoopSegment(NamedTuple):
     """A loop of a simulation, and what it integrates from one change to the next.
 
     Attributes
