@@ -45,6 +45,20 @@ def test_every_kind_of_plot_shows_all_runs(swings, kind):
         np.testing.assert_array_equal(np.asarray(values).reshape(expected.shape), expected)
 
 
+def test_a_line_joins_the_runs_of_one_quantity_in_order(system, tmp_path):
+    lengths = [1.2, 0.8, 1.0]
+    plan = {**pendulum_plan(), "grid": {"L": lengths, "g": [9.81, 1.62]}}
+    plan.pop("random", None)
+    study = zw.study(system, plan, output=tmp_path / "a.zarr").run(workers=1, progress=False)
+    (ax,) = study.plot("peak(x)", kind="line", against=["L", "g"]).axes
+    assert [line.get_label() for line in ax.lines] == ["1.62", "9.81"]
+    values = study.on_grid["peak(x)"].sel(g=9.81)
+    np.testing.assert_array_equal(ax.lines[1].get_xdata(), np.sort(lengths))
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), values.sortby("L").values)
+    with pytest.raises(zw.InputError, match="be over one quantity"):
+        study.plot("peak(x)", kind="line", against=["L", "g", "L"])
+
+
 @pytest.mark.parametrize("style", ["screen", "paper"])
 def test_the_legend_of_an_envelope_covers_none_of_it(swings, style):
     figure = swings.plot("x", kind="envelope", style=style)
@@ -99,7 +113,7 @@ def test_plots_of_runs_that_all_failed_are_refused_or_empty(tmp_path, kind):
     )
     study = zw.study(heavy, plan, output=tmp_path / "a.zarr").run(progress=False)
     assert study.counts()["refused"] == 2
-    if kind in ("map", "scatter"):
+    if kind in ("map", "scatter", "line"):
         study.plot("x", kind=kind)
     else:
         with pytest.raises(zw.InputError, match="no run that finished has any"):

@@ -200,7 +200,9 @@ def plot(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option("--kind", help="Of a study: map, scatter, envelope, histogram or parallel."),
+        typer.Option(
+            "--kind", help="Of a study: map, scatter, line, envelope, histogram or parallel."
+        ),
     ] = None,
     compare: Annotated[
         list[Path] | None,

@@ -296,7 +296,8 @@ def require_start(system: System, y: FloatArray, t: float, p: FloatArray, notes:
                     f"constraint {name!r} at {level} level",
                     must="be satisfied by the initial state",
                     but=f"is violated by {value:.3g}",
-                    advice="system.assemble(prefer=…) computes a consistent state nearby.",
+                    advice="assemble(prefer=…) computes a consistent state nearby, for other "
+                    "parameters with the same parameters={…}.",
                 )
             if abs(value) > UNREMARKABLE:
                 note = f"the start missed {name!r} by {value:.1e} at the level of {level}"

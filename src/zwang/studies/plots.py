@@ -1,4 +1,4 @@
-"""Pictures of a study: maps, scatter matrices, envelopes, histograms, parallel coordinates."""
+"""Pictures of a study: maps, points, lines, envelopes, histograms, parallel coordinates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BEYOND", "ENOUGH", "KINDS", "color_scale", "plot_study"]
 
-KINDS = ("map", "scatter", "envelope", "histogram", "parallel")
+KINDS = ("map", "scatter", "line", "envelope", "histogram", "parallel")
 #: Runs that a picture shows at most, evenly spread over all.
 MOST_POINTS, MOST_LINES = 20_000, 500
 #: Runs up to which each is drawn as a large point, and from which on a histogram tells something.
@@ -27,6 +27,8 @@ FEW, ENOUGH = 100, 12
 TWO_COLUMNS = 178.0 / 86.0
 #: Parts of all runs that an envelope shows, and how much darker each is than the one around it.
 BANDS = ((0.0, 1.0, 0.12), (0.05, 0.95, 0.22), (0.25, 0.75, 0.35))
+#: Lines that can be told from each other.
+MOST_LINES = 10
 #: Values that lie further from the middle half of all than so many times its width are beyond the
 #: scale of a map, if they are no more than this part of all.
 FAR, RARE = 10.0, 0.05
@@ -69,6 +71,7 @@ def plot_study(
     draw = {
         "map": _map,
         "scatter": _scatter,
+        "line": _line,
         "envelope": _envelope,
         "histogram": _histogram,
         "parallel": _parallel,
@@ -105,6 +108,8 @@ def _natural(study: Study, data: Any, name: str) -> str:
     one_grid = len(study.plan.samples) == 1 and isinstance(block, GridSamples)
     if one_grid and len(block.names) == 2 and len(_numeric(study, data)) == 2:
         return "map"
+    if one_grid and len(block.names) == 1 and len(_numeric(study, data)) == 1:
+        return "line"
     return "histogram" if len(_numeric(study, data)) > 4 else "scatter"
 
 
@@ -238,6 +243,46 @@ def _scatter(study: Study, data: Any, names: list[str], against: list[str]) -> A
             ax.plot(data[quantity].values[some], values[some], ".", **_dots(len(some)))
             ax.set_xlabel(_label(data, quantity))
         row[0].set_ylabel(_label(data, name))
+    return figure
+
+
+def _line(study: Study, data: Any, names: list[str], against: list[str]) -> Any:
+    """An output over one quantity; of a grid a line for each value of a second one.
+
+    Runs that did not finish are gaps.
+    """
+    del study
+    if len(against) not in (1, 2):
+        raise InputError(
+            "line",
+            must="be over one quantity, with another for the lines if there is one",
+            but=f"{len(against)} vary",
+            advice="Name one or two: against=['L', 'speed'].",
+        )
+    figure, axes = _figure(len(names), size=(1.0 + 5.2 * len(names), 4.0))
+    x, failed = data[against[0]].values, int(np.sum(data["status"].values != 0))
+    others = data[against[1]].values if len(against) == 2 else np.zeros(len(x))
+    values_of_lines = np.unique(others)
+    if len(values_of_lines) > MOST_LINES:
+        raise InputError(
+            "lines",
+            must=f"be {MOST_LINES} at most",
+            but=f"{against[1]!r} has {len(values_of_lines)} values",
+            advice=f"Draw over it, against=[{against[1]!r}, {against[0]!r}], or a map.",
+        )
+    for ax, name in zip(axes[0], names, strict=True):
+        y = _scalar(data, name)
+        for value in values_of_lines:
+            rows = np.flatnonzero(others == value)
+            rows = rows[np.argsort(x[rows], kind="stable")]
+            label = f"{value:.6g}" if len(against) == 2 else None
+            ax.plot(x[rows], y[rows], ".-", label=label)
+        ax.set_xlabel(_label(data, against[0]))
+        ax.set_ylabel(_label(data, name))
+        if len(against) == 2:
+            ax.legend(title=_label(data, against[1]), fontsize="small")
+        if failed:
+            ax.set_title(f"{failed} of {len(x)} runs did not finish", fontsize="small", loc="left")
     return figure
 
 

@@ -549,8 +549,9 @@ class Study:
         Parameters
         ----------
         names : of outputs; the first one by default.
-        kind : ``"map"`` over two quantities, ``"scatter"`` over each of them, ``"envelope"`` over
-            time, ``"histogram"`` or ``"parallel"`` coordinates; what suits the output by default.
+        kind : ``"map"`` over two quantities, ``"scatter"`` over each of them, ``"line"`` over
+            one, for each value of a second one, ``"envelope"`` over time, ``"histogram"`` or
+            ``"parallel"`` coordinates; what suits the output by default.
         against : quantities that vary; all of them by default.
         titles : output or quantity → text of its axis in place of the name, as of `Run.plot`.
         style : ``"paper"`` for a journal: 86 mm wide, of several panels side by side 178 mm.
