@@ -35,6 +35,7 @@ def model(tmp_path, function, at):
         ("height_mm", '"-400 mm"'),
         ("height_mm", '"-0.4 m"'),
         ("height_mm", "-400"),
+        ("height_mm", '"depth"'),
         ("rod.position.z - 0.1", '"-50 cm"'),
         ("pin.angle", '"0.9272952180016122 rad"'),
         ("pin.angle", '"53.13010235415598 deg"'),

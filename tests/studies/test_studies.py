@@ -18,6 +18,7 @@ from zwang.results.run import Run
 from zwang.studies import dataset
 from zwang.studies.compute import FAILED, FINISHED, REFUSED
 from zwang.studies.reductions import REDUCTIONS, last_valid
+from zwang.studies.uses_of_constants import constants_in_expressions
 
 
 @pytest.fixture(scope="module")
@@ -510,3 +511,96 @@ def test_angles_of_one_run_again_have_the_bits_of_the_study(tmp_path: Path) -> N
     for name in ("pin.angle", "pole.sin"):
         again = [study.run_of(i)[name][-1] for i in range(6)]
         assert again == study.dataset[name].values.tolist()
+
+
+SLIDE = """
+[constants]
+k = "10 N"
+T = "1 s"
+L = "1 m"
+far = "2 * L"
+[mechanism]
+plane = "xz"
+gravity = [0, 0]
+[body.cart]
+mass = "2 kg"
+inertia = 1
+[body.driven]
+mass = "2 kg"
+inertia = 1
+position = [0, 1]
+[joint.rail]
+type = "prismatic"
+bodies = ["ground", "cart"]
+axis = "x"
+[joint.rail2]
+type = "prismatic"
+bodies = ["ground", "driven"]
+at = [0, 1]
+axis = "x"
+[drive.jack]
+of = "rail2.displacement"
+value = "far * (t / T)^3"
+[force.push]
+type = "actuator"
+of = "rail.displacement"
+effort = "k"
+[output.twice]
+value = "2 * k"
+[event.reached]
+function = "rail.displacement"
+at = "L"
+[simulation]
+until = 1
+"""
+
+
+def test_constants_in_laws_outputs_and_events_take_the_values_of_each_run(tmp_path):
+    """x = k t²/2m reaches L at √(2mL/k); the driver ends at 2L/T³."""
+    path = tmp_path / "slide.toml"
+    path.write_text(SLIDE, encoding="utf-8")
+    plan = {
+        "list": {
+            "k": [10.0, 20.0, 10.0, 10.0],
+            "L": [1.0, 1.0, 0.5, 1.0],
+            "T": [1.0, 1.0, 1.0, 2.0],
+        },
+        "outputs": [
+            "end(rail.displacement)",
+            "driven = end(rail2.displacement)",
+            "end(twice)",
+            "peak(push.effort)",
+            "when = event_time(reached)",
+        ],
+    }
+    data = zw.study(path, plan, output=tmp_path / "a.zarr").run(progress=False).dataset
+    k, L, T = (data[name].values for name in "kLT")
+    np.testing.assert_allclose(data["end(rail.displacement)"], k / 4.0, rtol=1e-8)
+    np.testing.assert_allclose(data["driven"], 2.0 * L / T**3, rtol=1e-8)
+    np.testing.assert_allclose(data["end(twice)"], 2.0 * k)
+    np.testing.assert_allclose(data["peak(push.effort)"], k)
+    np.testing.assert_allclose(data["when"], np.sqrt(4.0 * L / k), rtol=1e-8)
+
+
+def test_where_a_file_uses_its_constants():
+    found = constants_in_expressions(SLIDE + '[case.heavy]\nset = { k = "20 N" }\n')
+    assert found == {"k", "T", "L", "far"}
+    plain = SLIDE.partition("[drive.jack]")[0].replace('mass = "2 kg"', 'mass = "k * T / L"')
+    assert constants_in_expressions(plain) == frozenset()
+
+
+def test_a_stop_between_samples_counts_among_extremes(tmp_path):
+    m = zw.Mechanism(plane="xz", gravity=(0, 0))
+    cart = m.body("cart", mass=1.0, inertia=1.0, velocity=(1.0, 0.0))
+    m.prismatic("rail", m.ground, cart, at=(0, 0), axis="x")
+    stop = {"wall": zw.event("rail.displacement", "stop", at=0.777)}
+    for more in ({}, {"resolution": 11}):
+        plan = {
+            "grid": {"cart.mass": [1.0]},
+            "until": 2.0,
+            "outputs": ["max(rail.displacement)"],
+            **more,
+        }
+        path = tmp_path / f"{len(more)}.zarr"
+        study = zw.study(m, plan, output=path, events=stop).run(progress=False)
+        np.testing.assert_allclose(study.dataset["max(rail.displacement)"], 0.777, rtol=1e-9)

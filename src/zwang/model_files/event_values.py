@@ -52,6 +52,8 @@ def value_watched(
     known = {n: Measured(d) for n, u in channels.items() if u and (d := dimension_of_unit(u))}
     own = dimension_of_text(text) if is_quantity(text) else _dimension(text, given)
     wanted = dimension_of_unit(unit) if unit else _dimension(watched, {**known, **given})
+    if unit and own is not None and any(own) and own == wanted:  # a constant in m, of one in mm
+        return at * quantity(f"1 {in_units(own)}", unit)
     # A number without dimension may be of any, but not one with a unit such as rad.
     plain = own is None or not (any(own) or is_quantity(text))
     if plain or wanted is None or not (unit or any(wanted)) or own == wanted:

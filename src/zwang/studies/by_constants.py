@@ -1,8 +1,8 @@
-"""Rows of a study whose constants differ, where dimensions depend on parameters of the file, too.
+"""Rows of a study whose constants differ, where more follows from these than numbers of parts.
 
-The mechanism of a file describes its dimensions anew for other parameters, with the constants that
-it was read with. With other constants the file is read once for each of them, and its rows run with
-the mechanism that it has then.
+Laws, outputs and events are made with the constants that a file was read with, and so are
+dimensions that depend on its parameters. With other constants the file is read once for each of
+them, and its rows run with the mechanism that it has then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["simulated"]
 def simulated(outputs: Any, rows: Mapping[str, np.ndarray]) -> TaskResult:
     """Run all rows and keep what is asked for, as ``outputs.simulate``."""
     subject: Subject = outputs.subject
-    names = subject.constants_beside_geometry(rows)
+    names = subject.constants_read_anew(rows)
     if not names:
         return outputs.simulate(rows)
     count = len(next(iter(rows.values())))

@@ -541,12 +541,13 @@ class _EnsembleValues:
             for i, run, y in self._to_the_stop(name):
                 even = self._samples_of(run)
                 found[i] = reduction.function(y[None, even], run.t[even], *further)[0]
-                found[i] = at_least(kind, found[i : i + 1], y[None])[0]
         for i, pieces in self._in_pieces(name).items():
             found[i] = reduction.of_pieces(pieces, further)
         if self.outputs.plan.resolution is None and reduction.of == "series":
             found = self._finer(found, name, reduction, further)
         found = at_least(kind, found, x)
+        for i, _, y in self._to_the_stop(name):
+            found[i] = at_least(kind, found[i : i + 1], y[None])[0]
         if kind not in OF_ALL_VALUES:
             return found
         return self._bounded(np.where(self.stuck, np.nan, found), name)

@@ -43,6 +43,7 @@ from zwang.studies.quantities import (
     unit_of_value,
     written_unit,
 )
+from zwang.studies.uses_of_constants import constants_in_expressions
 from zwang.system import System
 from zwang.terms import FloatArray
 from zwang.tracing.event import Event, Watched, events_of
@@ -412,18 +413,23 @@ class Subject:
         }
         return changed, refusals
 
-    def constants_beside_geometry(self, rows: Mapping[str, np.ndarray]) -> tuple[str, ...]:
-        """Constants that vary where dimensions depend on parameters, too.
+    def constants_read_anew(self, rows: Mapping[str, np.ndarray]) -> tuple[str, ...]:
+        """Constants that vary for which the file is read anew.
 
-        The mechanism knows its dimensions for other parameters with one set of constants.
+        All where dimensions depend on parameters, too: the mechanism knows these with one set of
+        constants. Otherwise those in laws, outputs, events and settings.
         """
-        if self.mechanism is None or self.held or self.mechanism.parts.geometry is None:
+        if self.mechanism is None or self.model is None or self.held:
             return ()
-        return tuple(name for name in rows if self.kind(name) == "constant")
+        names = tuple(name for name in rows if self.kind(name) == "constant")
+        if not names or self.mechanism.parts.geometry is not None:
+            return names
+        used = constants_in_expressions(self.model.text)
+        return names if used.intersection(names) else ()
 
     def of_row(self, rows: Mapping[str, np.ndarray]) -> Subject:
         """What the first row is of: this itself, or the file with the constants of that row."""
-        names = self.constants_beside_geometry(rows)
+        names = self.constants_read_anew(rows)
         return self.with_constants({n: float(rows[n][0]) for n in names}) if names else self
 
     def with_constants(self, constants: Mapping[str, float]) -> Subject:
