@@ -665,7 +665,8 @@ free = true
 
 
 def test_an_event_sets_vectors_and_numbers_of_parts():
-    text = SYSTEM + "[event.wall]\nfunction = 't - 0.05'\nset = { L = [1, 2], 'rod.mass' = 3 }\n"
+    text = example_path("pendulum").read_text(encoding="utf-8") + "[parameters]\nL = [0, 0]\n"
+    text += "[event.wall]\nfunction = 't - 0.05'\nset = { L = [1, 2], 'rod.mass' = 3 }\n"
     values = model_of(text, "s.toml").events["wall"].actions[0].values
     assert values == {"L": [1.0, 2.0], "rod.mass": 3.0}
 
