@@ -327,9 +327,21 @@ def _measured(node: ast.expr, unit_of: UnitOf) -> MeasuredOutput:
     found = _of_name(dotted(node.args[0]) or "", unit_of)
     if reduction.unit is None:
         return found
-    return MeasuredOutput(
-        times(found.dimension, (0.0, 0.0, 1.0)), found.scale
-    )  # an integral over time
+    over_time = times(found.dimension, (0.0, 0.0, 1.0))
+    return MeasuredOutput(over_time, found.scale, _times_a_second(found.unit))
+
+
+def _times_a_second(unit: str) -> str:
+    """The unit of an integral over time, as it is written; empty where that is not told so short.
+
+    >>> [_times_a_second(unit) for unit in ("kW", "N", "rad/s", "N/m")]
+    ['kJ', 'N s', 'rad', '']
+    """
+    if unit.endswith("W"):
+        return f"{unit[:-1]}J"
+    if unit.endswith("/s"):
+        return unit[:-2]
+    return f"{unit} s" if unit and "/" not in unit else ""
 
 
 def _of_name(name: str, unit_of: UnitOf) -> MeasuredOutput:
