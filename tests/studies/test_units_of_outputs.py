@@ -207,3 +207,18 @@ def test_a_sum_in_several_units_of_one_kind_is_refused(model, value, said):
     if "unit" in said:
         with pytest.raises(zw.ModelError, match='value_in = "m"'):
             plan_with(model, by_hand, **said)
+
+
+def test_an_integral_has_the_unit_of_its_channel_times_a_second(tmp_path):
+    m = zw.Mechanism(plane="xz", gravity=(0, -9.81))
+    arm = m.body("arm", mass=2.0, inertia=0.1, position=(0.5, 0))
+    m.revolute("pin", m.ground, arm, at=(0, 0))
+    m.actuator("motor", "pin.angle", -15.0)
+    units = {"motor.power": "J", "motor.torque": "N m s", "pin.angle_rate": "rad"}
+    plan = {
+        "grid": {"arm.mass": [2.0]},
+        "until": 0.1,
+        "outputs": [f"integral({name})" for name in units],
+    }
+    data = zw.study(m, plan, output=tmp_path / "a.zarr").run(progress=False).dataset
+    assert {n: data[f"integral({n})"].attrs["units"] for n in units} == units

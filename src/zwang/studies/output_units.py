@@ -99,7 +99,10 @@ def own_unit(request: OutputRequest, unit_of: UnitOf, unit_in_products: UnitOf) 
     if name is not None:
         return unit_of(name)
     if isinstance(tree, ast.Call) and function_name(tree) in REDUCTIONS:
-        own = REDUCTIONS[function_name(tree)].unit
+        reduction = REDUCTIONS[function_name(tree)]
+        if reduction.of == "series" and reduction.unit == "":  # an integral
+            return _times_a_second(unit_of(dotted(tree.args[0]) or ""))
+        own = reduction.unit
         return unit_of(dotted(tree.args[0]) or "") if own is None else own
     if (converted := _converted_angle(tree, unit_of)) is not None:
         return converted
