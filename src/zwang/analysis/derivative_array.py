@@ -42,7 +42,9 @@ ZERO = 1e-9
 #: [1/s]; of slower and faster ones, units as many powers of ten away.
 UNITS = (1.0, *10.0 ** np.arange(-4.0, 1.5, 0.5))
 SLOWEST, FASTEST = 0.1, 1e4
-EPS = float(np.finfo(float).eps)
+#: Singular values below this are rounding, whose size says nothing of a unit: it had chosen one, by
+#: the processor.
+ROUNDED = 1e-15
 
 
 class ArrayRoot(NamedTuple):
@@ -138,8 +140,8 @@ class DerivativeArray:
         for unit in np.array(UNITS) * 10.0 ** np.round(away):
             self.measure_in(unit)
             s = np.linalg.svd(self._rows_of_length_one(jets, wanted, t), compute_uv=False)
-            s = np.maximum(s / max(float(s[0]), 1e-300), EPS)
-            gap = float((s / np.append(s[1:], EPS)).max())
+            s = np.maximum(s / max(float(s[0]), 1e-300), ROUNDED)
+            gap = float((s / np.append(s[1:], ROUNDED)).max())
             widest = max(widest, (gap, unit))
         self.measure_in(widest[1])
 
