@@ -255,7 +255,7 @@ def test_joints_and_arrows_stand_out_from_the_paper(page, dark):
         "c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); })()"
     )
     page.call("Emulation.setEmulatedMedia", features=[])
-    assert len(seen) > 20
+    assert len(seen) > 10  # of a disk of radius 5: by where it lies between pixels, 19 or 21
     joint = np.median(seen, axis=0)
     red = [int(part) for part in arrow[4:-1].split(",")]
     for color in (joint, red, key):
