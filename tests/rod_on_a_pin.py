@@ -22,6 +22,21 @@ axis = "y"
 until = 1
 """
 
+#: The same in a plane, to which settings are to be added.
+PLANAR = """
+[mechanism]
+plane = "xy"
+gravity = [0, -9.81]
+[body.rod]
+mass = 1
+inertia = 0.1
+position = [0.5, 0]
+[joint.pin]
+type = "revolute"
+bodies = ["ground", "rod"]
+at = [0, 0]
+"""
+
 
 def written(folder: Path, more: str = "") -> Path:
     """The file with further tables."""

@@ -2,22 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.rod_on_a_pin import PLANAR
 
 import zwang as zw
 
-ROD = """
-[mechanism]
-plane = "xy"
-gravity = [0, -9.81]
-[body.rod]
-mass = 1
-inertia = 0.1
-position = [0.5, 0]
-[joint.pin]
-type = "revolute"
-bodies = ["ground", "rod"]
-at = [0, 0]
-[inverse_dynamics]
+ROD = f"""{PLANAR}[inverse_dynamics]
 actuators = ["pin.angle"]
 """
 

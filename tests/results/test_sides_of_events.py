@@ -2,36 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.braked_cart import CART
 
 import zwang as zw
 from zwang.model_files.read import model_of
 from zwang.results.channel_summary import summary_of
-
-#: A cart at 1 m/s that a damper stops from t = 3 s on, with 400 N at first.
-CART = """
-[parameters]
-c = 0.0
-[mechanism]
-plane = "xy"
-gravity = [0, 0]
-[body.cart]
-mass = "8 kg"
-inertia = 1
-velocity = ["1 m/s", 0]
-[joint.rail]
-type = "prismatic"
-bodies = ["ground", "cart"]
-at = [0, 0]
-axis = "x"
-[force.damper]
-type = "actuator"
-of = "rail.displacement"
-effort = "-c * rail.displacement_rate"
-[event.brake]
-function = "t"
-at = "3 s"
-set = { c = 400 }
-"""
 
 
 @pytest.fixture

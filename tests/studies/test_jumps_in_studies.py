@@ -2,39 +2,14 @@
 
 import numpy as np
 import pytest
+from tests import braked_cart
 
 import zwang as zw
 from zwang.model_files.read import model_of
 from zwang.results.pieces import in_pieces
 from zwang.studies.reductions import REDUCTIONS
 
-#: A cart at 1 m/s that a damper stops from t = 3 s on: v = exp(−c/m·(t − 3)), of 400 N at first.
-CART = """
-[parameters]
-c = 0.0
-[mechanism]
-plane = "xy"
-gravity = [0, 0]
-[body.cart]
-mass = "8 kg"
-inertia = 1
-velocity = ["1 m/s", 0]
-[joint.rail]
-type = "prismatic"
-bodies = ["ground", "cart"]
-at = [0, 0]
-axis = "x"
-[force.damper]
-type = "actuator"
-of = "rail.displacement"
-effort = "-c * rail.displacement_rate"
-[event.brake]
-function = "t"
-at = "3 s"
-set = { c = 400 }
-[simulation]
-until = "20 s"
-"""
+CART = f'{braked_cart.CART}[simulation]\nuntil = "20 s"\n'
 SWITCHED = CART[: CART.index("[event.brake]")] + CART[CART.index("[simulation]") :]
 SWITCHED = SWITCHED.replace('"-c * rail', '"where(t > 3, -400, 0) * rail')
 MASS, FORCE = 8.0, 400.0

@@ -6,25 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+from tests.rod_on_a_pin import PLANAR
 from tests.studies.study_models import pendulum, pendulum_plan
 from typer.testing import CliRunner
 
 import zwang as zw
 from zwang.cli.app import app
 
-ROD = """
-[mechanism]
-plane = "xy"
-gravity = [0, -9.81]
-[body.rod]
-mass = 1
-inertia = 0.1
-position = [0.5, 0]
-[joint.pin]
-type = "revolute"
-bodies = ["ground", "rod"]
-at = [0, 0]
-[simulation]
+ROD = f"""{PLANAR}[simulation]
 until = 0.2
 """
 PLAN = """
